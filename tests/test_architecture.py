@@ -199,10 +199,24 @@ def test_a_warm_request_runs_few_functions_in_few_files(
 ) -> None:
     token, resource = make_writer_token(), make_loaded_resource(SURVEY)
     asked = {"resource_id": str(resource.pk), **sent}
+    check_calls(lambda: post(action, token, **asked), max_functions, max_files)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_warm_page_runs_few_functions_in_few_files() -> None:
+    resource = make_loaded_resource(SURVEY)
+
+    def ask() -> None:
+        assert Client().get(f"/en/datastore/{resource.pk}/?q=river").status_code == 200
+
+    check_calls(ask, 358, 61)
+
+
+def check_calls(ask: Callable[[], None], max_functions: int, max_files: int) -> None:
     for _request in range(3):  # the first ones fill the caches
-        post(action, token, **asked)
+        ask()
     with record_calls() as calls:
-        post(action, token, **asked)
+        ask()
 
     functions = {each for each in calls if not each.function.endswith(PARTS)}
     assert len(functions) <= max_functions

@@ -116,7 +116,9 @@ def choose_headers(names: Sequence[str], infos: Mapping[str, Mapping[str, Any]])
     A label that occurs twice, or is the name of another field, is followed by the field's name.
     ``infos`` has the data dictionary's entry of each field.
     """
-    labels = [_read_label(infos.get(name, {})) or name for name in names]
+    # A label may not be a text if a client has sent something else.
+    given = [(name, infos.get(name, {}).get("label")) for name in names]
+    labels = [(label.strip() if isinstance(label, str) else "") or name for name, label in given]
     counts, taken, headers = Counter(labels), set(names), []
     for name, label in zip(names, labels, strict=True):
         candidates = [label, f"{label} ({name})"] if counts[label] == 1 else [f"{label} ({name})"]
@@ -125,9 +127,3 @@ def choose_headers(names: Sequence[str], infos: Mapping[str, Mapping[str, Any]])
         taken.add(header)
         headers.append(header)
     return headers
-
-
-def _read_label(info: Mapping[str, Any]) -> str:
-    """Read a label, which may not be a text if a client has sent something else."""
-    label = info.get("label")
-    return label.strip() if isinstance(label, str) else ""

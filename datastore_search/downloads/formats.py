@@ -18,9 +18,8 @@ from django.utils.translation import gettext_lazy
 
 from ..contributions import Table
 from ..messages.downloads import FormatNotInstalled, NoHeaderRow
-from .delimited import write_delimited, write_excel_csv
 from .dump import Dump, compress_blocks
-from .json_rows import write_json, write_ndjson
+from .text_rows import write_delimited, write_excel_csv, write_json, write_ndjson
 from .xml_rows import write_xml
 
 GZIP_TYPE = "application/gzip"

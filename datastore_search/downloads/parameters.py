@@ -21,10 +21,6 @@ from .formats import formats
 HEADERS = ("names", "labels")
 
 
-def _list_formats_with_header() -> str:
-    return ", ".join(f"`{each.name}`" for each in formats.values() if each.has_header)
-
-
 class DumpParameters(QueryParameters):
     """The parameters of the dump."""
 
@@ -37,7 +33,10 @@ class DumpParameters(QueryParameters):
                 " language of the path. A field without a label has its name, and a label that"
                 " occurs twice is followed by the name."
             ),
-            formats=lazy(_list_formats_with_header, str)(),
+            formats=lazy(
+                lambda: ", ".join(f"`{each.name}`" for each in formats.values() if each.has_header),
+                str,
+            )(),
         ),
         shown_default="names",
     )

@@ -69,7 +69,13 @@ class DumpView(EnvelopeView):
 
     def get_exception_handler(self) -> Callable[[Exception, dict[str, Any]], Response]:
         """Answer every failure with an envelope of ``datastore_search``."""
-        return _handle_exception
+
+        def handle(error: Exception, context: dict[str, Any]) -> Response:
+            response = exception_handler(error, context)
+            response.data["help"] = build_help_address(context["request"], "datastore_search")
+            return response
+
+        return handle
 
     def get(self, request: Request, name: str) -> HttpResponseBase:
         """
@@ -144,9 +150,3 @@ def _build_content_disposition(resource: Resource, extension: str) -> str:
 def _write_nothing() -> Generator[bytes]:
     """Write a block for the stream, which is closed before the block is sent."""
     yield b"\n"
-
-
-def _handle_exception(error: Exception, context: dict[str, Any]) -> Response:
-    response = exception_handler(error, context)
-    response.data["help"] = build_help_address(context["request"], "datastore_search")
-    return response

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable
 from functools import lru_cache
 from xml.parsers import expat
 
@@ -175,39 +175,24 @@ def _build_writer(element: str, name: str, kind: str) -> _Write:
     )
 
 
-# Rows ---------------------------------------------------------------------------------------------
-
-
-class RowWriter:
-    """Writes rows of cells as XML; a leading ``_id`` becomes an attribute."""
-
-    def __init__(self, fields: Sequence[tuple[str, str]]) -> None:
-        """Prepare a writer of each field, given as name and type."""
-        self._has_id = fields[0][0] == ID
-        fields = fields[1:] if self._has_id else fields
-        elements = name_elements(name for name, _kind in fields)
-        self._writes = [
-            _build_writer(element, name, kind)
-            for element, (name, kind) in zip(elements, fields, strict=True)
-        ]
-
-    def __call__(self, cells: Sequence[str | None]) -> bytes:
-        """Write a row and a line break."""
-        attributes = ""
-        if self._has_id:
-            attributes, cells = write_attribute(ID, str(cells[0])), cells[1:]
-        content = "".join([write(cell) for write, cell in zip(self._writes, cells, strict=True)])
-        return f"{_write_element('row', attributes, content)}\n".encode()
-
-
 # The file -----------------------------------------------------------------------------------------
 
 
 @join_pieces
 def write_xml(dump: Dump, copy: RecordCopy) -> Generator[bytes]:
-    """Write an element for each record."""
+    """Write an element for each record; a leading ``_id`` becomes an attribute."""
     yield dump.start + f'<data xmlns:xsi="{NAMESPACE}">\n'.encode()
-    write_row = RowWriter(copy.fields)
+    has_id = copy.fields[0][0] == ID
+    fields = copy.fields[has_id:]
+    elements = name_elements(name for name, _kind in fields)
+    writes = [
+        _build_writer(element, name, kind)
+        for element, (name, kind) in zip(elements, fields, strict=True)
+    ]
     with copy.open_cells() as rows:
-        yield from map(write_row, rows)
+        for row in rows:
+            attributes = write_attribute(ID, str(row[0])) if has_id else ""
+            cells = row[has_id:]
+            content = "".join([write(cell) for write, cell in zip(writes, cells, strict=True)])
+            yield f"{_write_element('row', attributes, content)}\n".encode()
     yield b"</data>\n"

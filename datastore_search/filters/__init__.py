@@ -11,11 +11,11 @@ from .conditions import (
     And,
     Comparison,
     Condition,
+    FiltersParser,
     In,
     Or,
     compile_conditions,
     exclude_field,
-    find_id_range,
     parse_filters,
 )
 from .equality import MAX_SHOWN_LENGTH, TypedFields
@@ -31,4 +31,4 @@ from .full_text import (
     parse_full_text_query,
     remove_operators,
 )
-from .operators import compile_field_key, compile_value_key
+from .operators import compile_field_key, compile_value_key, find_id_range

@@ -7,7 +7,7 @@ The index answers it, and the planner estimates it (``docs/decisions/0004``).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import LiteralString
 
 from psycopg import sql
@@ -35,13 +35,15 @@ class TypedFields:
     ``types`` maps their names to the names of their types, and ``cast`` reads texts as a type, in
     PostgreSQL.  Some records have no ``sparse`` fields; that is null.
     ``estimate_share`` estimates the share of the records that match a pattern of the index of
-    substrings; without that index it is None.
+    substrings; without that index it is None.  ``compiled`` are the conditions that were compiled
+    for these fields, by their identity, so that a page compiles each once.
     """
 
     types: Mapping[str, str]
     cast: Cast
     sparse: frozenset[str] = frozenset()
     estimate_share: Callable[[str], float] | None = None
+    compiled: dict[int, tuple[object, Clause]] = field(default_factory=dict, compare=False)
 
 
 def read_values(

@@ -13,6 +13,9 @@ from itertools import islice
 
 from ..messages.search import InvalidSort
 
+#: The key of every record.
+ID = "_id"
+
 _QUOTE = '"'
 _PLAIN_NAME = re.compile(r"[\w.-]+")
 

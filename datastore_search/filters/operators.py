@@ -6,42 +6,58 @@ Source: CKAN 2.12 for ``eq``, ``in``, ``lt``, ``lte``, ``gt`` and ``gte``; it ha
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from enum import Enum, auto
+from decimal import Decimal
+from enum import Enum
 from functools import partial
 from itertools import product
 from operator import add
-from typing import LiteralString
+from typing import LiteralString, cast
 
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 from psycopg import sql
 
-from ..database.statements import FALSE, Clause, join_clauses
-from ..field_types import FieldType, Json, Operators, dump_json
+from ..database.statements import FALSE, TRUE, Clause, compose, join_clauses
+from ..field_types import Cast, FieldType, Json, Operators, dump_json, field_types
 from ..messages.search import InvalidFilterOperand
 from .equality import TypedFields, compile_equality_ignoring_case, compile_in, negate, read_values
+from .names import ID
 from .words import WITHOUT_ACCENTS, build_pattern, compile_candidates, fold_case
 
 #: A record that the index finds costs about ten times one that is read in the order of the table.
 _MAX_CANDIDATES_SHARE = 0.1
 
 
-class Operand(Enum):
-    """What is sent with an operator; of ``VALUE``, the type of the field decides."""
+#: The type of the key of records.
+ID_TYPE = replace(field_types["int8"], name="int")
+_MAX_ID = 2**63 - 1
 
-    VALUE = auto()
-    LIST = auto()
-    TEXT = auto()
-    BOOLEAN = auto()
+
+class Operand(Enum):
+    """What is sent with an operator: a value of the field's type, or something else."""
+
+    VALUE = object
+    LIST = list
+    TEXT = str
+    BOOLEAN = bool
+
+    def takes(self, operand: object) -> bool:
+        """Return whether the grammar takes an operand; of a text, the type of the field decides."""
+        return self in {Operand.VALUE, Operand.TEXT} or isinstance(operand, self.value)
 
 
 @dataclass(frozen=True, slots=True)
 class Comparing:
-    """A field that is compared with an operand by an operator."""
+    """
+    A field, or the key of the records, that is compared with an operand by an operator.
+
+    What an operator compiles by these methods holds for both.
+    """
 
     field: str
     kind: FieldType
@@ -49,12 +65,49 @@ class Comparing:
     operand: Json
     fields: TypedFields
 
-    def compile_in(self) -> Clause:
-        """Compile that the field equals the operand."""
+    @property
+    def is_id(self) -> bool:
+        """Return whether the key of the records is compared, a column of its own."""
+        return self.kind is ID_TYPE
+
+    @property
+    def text(self) -> Clause:
+        """The value as text, in SQL."""
+        if self.is_id:
+            return Clause(sql.SQL("_id::text"))
+        return Clause(sql.SQL("(data ->> %s)"), [self.field])
+
+    def compile_in(self, values: Sequence[Json]) -> Clause:
+        """Compile that the field equals one of some values."""
         texts = read_values(
-            self.field, self.kind, self.kind.parse_operand, [self.operand], self.fields.cast
+            self.field, self.kind, self.kind.parse_operand, values, self.fields.cast
         )
-        return compile_in(self.field, self.kind, texts, self.fields)
+        if not self.is_id:
+            return compile_in(self.field, self.kind, texts, self.fields)
+        numbers = [int(text) for text in texts if text not in (None, "null")]
+        return Clause(sql.SQL("_id = ANY(%s::bigint[])"), [numbers]) if numbers else FALSE
+
+    def compile_empty(self) -> Clause:
+        """Compile that the field has no value, which the key always has."""
+        return FALSE if self.is_id else compile_in(self.field, self.kind, ["null"], self.fields)
+
+    def compile_order(self, order: LiteralString, bound: Json) -> Clause | None:
+        """Compare with a bound by an operator of SQL; None for a type without an order."""
+        if Operators.ORDER not in self.kind.operators:
+            return None
+        text = _read_bound(self.field, self.kind, bound, self.fields.cast)
+        if text is None:
+            return FALSE
+        if self.is_id:
+            return _compile_id_order(order, Decimal(text))
+        return Clause(
+            sql.SQL("{field} {order} {bound}").format(
+                field=compile_field_key(self.kind),
+                order=sql.SQL(order),
+                bound=compile_value_key(self.kind, sql.SQL("%s::jsonb")),
+            ),
+            [self.field, text],
+        )
 
     def require_text(self) -> str:
         """
@@ -73,9 +126,14 @@ class Operator:
     One operator.
 
     ``compile`` compiles a comparison; None where the type of the field does not have the operator.
-    ``words`` are those of a condition with ``%(field)s`` and ``%(value)s`` on a page; ``label`` is
-    between a field and a value in a form, which offers no operator without one.  With ``order`` it
-    compares ``_id``, too, by this operator of SQL.  Only the index of substrings answers one that
+
+    ``words`` are those of a condition on a page, with ``%(field)s`` and ``%(value)s``; the values
+    of a list are ``%(value1)s``, ``%(value2)s`` and so on, too.  ``label`` is between a field and a
+    value in a form, which offers no operator without one.  ``words_if_false`` and
+    ``label_if_false`` are those of the operand false.
+
+    ``order`` is the operator of SQL of one that has a single bound: its range of keys is known
+    before records are read.  Only the index of substrings answers an operator that
     ``counts_as_text``: a query may have few of these.
     """
 
@@ -84,16 +142,30 @@ class Operator:
     words: str | Promise
     compile: Callable[[Comparing], Clause | None]
     operand: Operand = Operand.VALUE
-    order: str = ""
+    order: LiteralString = ""
     counts_as_text: bool = False
     label: str | Promise = ""
+    words_if_false: str | Promise = ""
+    label_if_false: str | Promise = ""
+
+    def choose_words(self, operand: object) -> str:
+        """Choose the words of a condition with an operand."""
+        return str(self.words_if_false if operand is False and self.words_if_false else self.words)
 
 
 # Equality -----------------------------------------------------------------------------------------
 
 
+def _compile_equal(asked: Comparing) -> Clause:
+    return asked.compile_in([asked.operand])
+
+
+def _compile_listed(asked: Comparing) -> Clause:
+    return asked.compile_in(cast("Sequence[Json]", asked.operand))
+
+
 def _compile_different(asked: Comparing) -> Clause:
-    return negate(asked.compile_in())
+    return negate(_compile_equal(asked))
 
 
 def _compile_equal_ignoring_case(asked: Comparing) -> Clause | None:
@@ -109,28 +181,51 @@ def _compile_different_ignoring_case(asked: Comparing) -> Clause | None:
 
 
 def _compile_empty(asked: Comparing) -> Clause:
-    empty = compile_in(asked.field, asked.kind, ["null"], asked.fields)
-    return empty if asked.operand else negate(empty)
+    return asked.compile_empty() if asked.operand else negate(asked.compile_empty())
 
 
 # Order --------------------------------------------------------------------------------------------
 
 
 def _compile_order(asked: Comparing) -> Clause | None:
-    name, kind = asked.field, asked.kind
-    if Operators.ORDER not in kind.operators:
-        return None
-    (text,) = read_values(name, kind, kind.parse_bound, [asked.operand], asked.fields.cast)
-    if text == "null":
-        return FALSE
-    return Clause(
-        sql.SQL("{field} {operator} {bound}").format(
-            field=compile_field_key(kind),
-            operator=sql.SQL(operators[asked.operator].order),
-            bound=compile_value_key(kind, sql.SQL("%s::jsonb")),
-        ),
-        [name, text],
-    )
+    return asked.compile_order(operators[asked.operator].order, asked.operand)
+
+
+def _read_bound(name: str, kind: FieldType, bound: Json, cast_texts: Cast) -> str | None:
+    """Read a bound as a type; None for one with which no value is compared."""
+    (text,) = read_values(name, kind, kind.parse_bound, [bound], cast_texts)
+    return None if text == "null" else text
+
+
+def _compile_id_order(order: LiteralString, bound: Decimal) -> Clause:
+    """Compare with the nearest whole number, so that the key's index answers."""
+    if abs(bound) > _MAX_ID:
+        return TRUE if (bound > 0) is order.startswith("<") else FALSE
+    whole = math.ceil(bound) if order in {"<", ">="} else math.floor(bound)
+    number = max(-_MAX_ID, min(_MAX_ID, whole))
+    return Clause(sql.SQL("_id {} %s::bigint").format(sql.SQL(order)), [number])
+
+
+def find_id_range(bounds: Iterable[tuple[str, Json]], cast_texts: Cast) -> tuple[int, int] | None:
+    """
+    Find the first and the last ``_id`` that operators with operands leave, which are compiled.
+
+    None where one of them is not a bound.
+    """
+    first, last = -_MAX_ID, _MAX_ID
+    for name, operand in bounds:
+        order = operators[name].order
+        if not order:
+            return None
+        text = _read_bound(ID, ID_TYPE, operand, cast_texts)
+        if text is None:
+            continue
+        bound = Decimal(text)
+        if order.startswith(">"):
+            first = max(first, math.floor(bound) + 1 if order == ">" else math.ceil(bound))
+        else:
+            last = min(last, math.ceil(bound) - 1 if order == "<" else math.floor(bound))
+    return min(first, _MAX_ID), max(last, -_MAX_ID)
 
 
 def compile_field_key(kind: FieldType) -> sql.Composed:
@@ -162,11 +257,14 @@ def _compile_part(
     """Search for a part of a text by a condition; by the index where it finds few candidates."""
     if Operators.TEXT not in asked.kind.operators:
         return None
-    part, fields = asked.require_text(), asked.fields
-    operands = (sql.SQL(spelling).format(sql.SQL(each)) for each in ("(data ->> %s)", "%s::text"))
+    part, fields, text = asked.require_text(), asked.fields, asked.text
+    operands = (sql.SQL(spelling).format(each) for each in (text.text, sql.SQL("%s::text")))
     count = spelling.count("{0}")
-    exact = Clause(sql.SQL(condition).format(*operands), [asked.field] * count + [part] * count)
-    is_indexed = fields.estimate_share and asked.operator[0] != "u"  # it knows letters as they are
+    exact = Clause(
+        sql.SQL(condition).format(*operands), [*text.parameters] * count + [part] * count
+    )
+    # The index has the texts of fields, and knows letters as they are.
+    is_indexed = fields.estimate_share and not asked.is_id and asked.operator[0] != "u"
     ignores_case = asked.operator[0] == "i"
     pattern = build_pattern(part, ignores_case=ignores_case) if is_indexed else None
     if not pattern or not fields.estimate_share:
@@ -189,8 +287,8 @@ def _compile_part_ignoring_case(asked: Comparing, condition: LiteralString) -> C
     if not others:
         return first
     # Only a text that is not ASCII has ß, and that is fast to see.
-    has_others = sql.SQL("octet_length(data ->> %s) > char_length(data ->> %s)")
-    others = [Clause(has_others, [asked.field] * 2), join_clauses(others, "OR")]
+    has_others = compose("octet_length({}) > char_length({})", asked.text, asked.text)
+    others = [has_others, join_clauses(others, "OR")]
     return join_clauses([first, join_clauses(others, "AND")], "OR")
 
 
@@ -217,7 +315,7 @@ _SIGNS = {"<=": "≤", ">=": "≥"}
 
 
 def _build_order(
-    name: str, about: str | Promise, order: str, label: str | Promise = ""
+    name: str, about: str | Promise, order: LiteralString, label: str | Promise = ""
 ) -> Operator:
     """Build an operator of order; its sign is the same in every language."""
     words = f"%(field)s {_SIGNS.get(order, order)} %(value)s"
@@ -247,7 +345,7 @@ operators: Mapping[str, Operator] = {
             "eq",
             _("Equal; a list is the value of a list field."),
             _EQUAL,
-            Comparing.compile_in,
+            _compile_equal,
             label=pgettext_lazy("operator", "is"),
         ),
         Operator(
@@ -257,9 +355,7 @@ operators: Mapping[str, Operator] = {
             _compile_equal_ignoring_case,
             Operand.TEXT,
         ),
-        Operator(
-            "in", _("Equal to one of the values."), _EQUAL, Comparing.compile_in, Operand.LIST
-        ),
+        Operator("in", _("Equal to one of the values."), _EQUAL, _compile_listed, Operand.LIST),
         _build_order("lt", _("Less than."), "<"),
         _build_order("lte", _("Less than or equal to."), "<=", pgettext_lazy("operator", "to")),
         _build_order("gt", _("Greater than."), ">"),
@@ -312,10 +408,12 @@ operators: Mapping[str, Operator] = {
         Operator(
             "isnull",
             _("Whether the cell is empty."),
-            _EQUAL,
+            _("%(field)s is empty"),
             _compile_empty,
             Operand.BOOLEAN,
             label=pgettext_lazy("operator", "is empty"),
+            words_if_false=_("%(field)s is not empty"),
+            label_if_false=pgettext_lazy("operator", "is not empty"),
         ),
     )
 }

@@ -9,7 +9,7 @@ from typing import Any, LiteralString
 
 from ..database.indexes import name_substring_index
 from ..database.tables import quote_record_table
-from ..filters import Clause, Condition, In
+from ..filters import Clause, Condition, In, names
 from ..filters.names import SortKey
 from ..messages.access import UnknownResource
 from ..messages.parameters import InvalidParameter
@@ -17,7 +17,7 @@ from ..models import IndexKind, Resource
 from .records import RawJson, RecordSizes, Spool
 
 #: The key of every record.
-ID = "_id"
+ID = names.ID
 
 #: Larger pages are copied out, within a snapshot, into a spool.
 MAX_LIMIT_IN_MEMORY = 1_000

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import timedelta
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, Final, NamedTuple, TypeVar
 
 import psycopg
@@ -27,11 +27,13 @@ from psycopg import ClientCursor, Copy, errors, sql
 from ..conf import conf
 from ..contributions import Hook
 from ..database import placement
+from ..database.indexes import estimate_substring_share
+from ..database.server import cast_texts
 from ..database.sessions import Session
 from ..database.sessions import open_session as begin_session
 from ..database.sessions import open_snapshot as begin_snapshot
 from ..database.tables import name_record_table
-from ..filters import Clause, compose
+from ..filters import Clause, TypedFields, compose
 from ..guards import shares
 from ..guards.cache import BoundedCache
 from ..guards.clients import Client
@@ -124,6 +126,17 @@ class ConsistentRead:
         self._version = version
         self._is_verified = False
         self._client = client or session.client
+
+    @cached_property
+    def fields(self) -> TypedFields:
+        """The fields that conditions name; each condition is compiled once in a read."""
+        relation, index = self.relation, self.relation.substring_index
+        return TypedFields(
+            relation.types,
+            partial(cast_texts, self.connection),
+            relation.sparse,
+            partial(estimate_substring_share, self.connection, index) if index else None,
+        )
 
     def fetch_rows(
         self, statement: Clause, *, limit: timedelta = timedelta(0)

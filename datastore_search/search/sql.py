@@ -9,13 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache, partial
+from functools import cached_property, lru_cache
 from typing import Final, LiteralString
 
 from psycopg import sql
 
-from ..database.indexes import estimate_substring_share
-from ..database.server import cast_texts, list_search_languages
+from ..database.server import list_search_languages
 from ..field_types import Ordered, dump_json, field_types
 from ..filters import (
     MAX_SHOWN_LENGTH,
@@ -25,7 +24,6 @@ from ..filters import (
     FullTextOptions,
     FullTextQuery,
     In,
-    TypedFields,
     compile_conditions,
     compile_field_key,
     compose,
@@ -171,15 +169,8 @@ def bind_query(
     full_text = _compile_full_text(read, query, errors) if has_full_text else ()
     where = TRUE
     if query.filters:
-        index = relation.substring_index
-        typed = TypedFields(
-            relation.types,
-            partial(cast_texts, read.connection),
-            relation.sparse,
-            partial(estimate_substring_share, read.connection, index) if index else None,
-        )
         try:
-            where = compile_conditions(query.filters, typed)
+            where = compile_conditions(query.filters, read.fields)
         except InvalidParameters as error:
             errors += error.errors
     ranks = {
@@ -205,7 +196,10 @@ def bind_query(
     is_unfiltered = not (query.filters or has_full_text or is_distinct)
     can_know_total = not (has_full_text or is_distinct)
     bounds = [each for each in query.filters if isinstance(each, Comparison) and each.field == ID]
-    ids = find_id_range(bounds, partial(cast_texts, read.connection)) if bounds else None
+    ids = None
+    if bounds:
+        asked = [(each.operator, each.value) for each in bounds]
+        ids = find_id_range(asked, read.fields.cast)
     return BoundQuery(
         query=query,
         relation=relation,

@@ -11,9 +11,9 @@ import pytest
 from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 
-from datastore_search.contrib.analysis import facet_cache as module
+from datastore_search.contrib.analysis import facets as module
 from datastore_search.contrib.analysis import time_budget
-from datastore_search.contrib.analysis.facet_cache import facet_cache
+from datastore_search.contrib.analysis.facets import facet_cache
 from datastore_search.models import Resource
 from datastore_search.writing import Method, open_writer
 

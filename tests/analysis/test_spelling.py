@@ -12,8 +12,8 @@ from django.test.utils import CaptureQueriesContext
 from hypothesis import given
 from hypothesis import strategies as st
 
-from datastore_search.contrib.analysis import vocabulary
-from datastore_search.contrib.analysis.vocabulary import (
+from datastore_search.contrib.analysis import spelling
+from datastore_search.contrib.analysis.spelling import (
     build_vocabulary,
     measure_distance,
     vocabulary_cache,
@@ -189,7 +189,7 @@ def test_words_of_a_transaction_are_not_kept(resource: Resource) -> None:
 
 def test_a_large_table_is_sampled(module_transaction: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     resource = make_resource("text\n" + "".join(f"river w{n:x}q\n" for n in range(5_000)))
-    monkeypatch.setattr(vocabulary, "MAX_SAMPLE_BYTES", 100_000)
+    monkeypatch.setattr(spelling, "MAX_SAMPLE_BYTES", 100_000)
 
     with CaptureQueriesContext(connection) as captured:
         assert list_queries(resource, "rivr") == [("river", 5_000)]

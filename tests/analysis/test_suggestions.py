@@ -13,7 +13,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from psycopg import sql
 
-from datastore_search.contrib.analysis import facet_cache, suggestions
+from datastore_search.contrib.analysis import facets, suggestions
 from datastore_search.filters import Clause
 from datastore_search.models import Resource
 
@@ -238,7 +238,7 @@ def test_values_without_an_index_that_take_too_long_are_none(
 
 
 def test_values_of_few_are_counted_once(large: Resource) -> None:
-    facet_cache.facet_cache.clear()
+    facets.facet_cache.clear()
     assert suggest(large, "kind", "a") == {"Ax": 10_000}
 
     with CaptureQueriesContext(connection) as captured:

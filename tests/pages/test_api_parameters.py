@@ -6,7 +6,7 @@ from decimal import Decimal
 
 import pytest
 
-from datastore_search.contrib.pages.api_parameters import format_filters
+from datastore_search.contrib.pages.question import format_filters
 from datastore_search.filters import And, Comparison, Condition, In, Or, parse_filters
 
 SMALL, LARGE = Comparison("n", "lt", 5), Comparison("n", "gte", Decimal("1.50"))

@@ -13,10 +13,9 @@ from django.http import QueryDict
 from django.test import Client
 from django.utils import translation
 
-from datastore_search.contrib.pages.table.conditions import parse_field_condition
-from datastore_search.contrib.pages.table.page_query import clean_parameters
-from datastore_search.contrib.pages.table.typed_values import parse_typed_value
-from datastore_search.filters import Comparison, Condition, In, TypedFields
+from datastore_search.contrib.pages.question import clean_parameters, parse_field_condition
+from datastore_search.contrib.pages.values import parse_typed_value
+from datastore_search.filters import Comparison, Condition, FiltersParser, In, TypedFields
 from datastore_search.filters.operators import operators
 from datastore_search.models import Field, Resource
 
@@ -191,7 +190,9 @@ def test_only_letters_of_two_cases_are_compared_ignoring_case(
 ) -> None:
     fields = TypedFields({"code": "text"}, lambda _kind, texts: list(texts))
 
-    parsed = parse_field_condition("field", Field(name="code", type="text"), [value], fields)
+    parsed = parse_field_condition(
+        "field", Field(name="code", type="text"), [value], FiltersParser(), fields
+    )
 
     assert parsed.condition == condition
 

@@ -114,7 +114,7 @@ def test_a_text_that_cannot_be_searched_is_refused(
 def test_the_catalogue_has_pages(
     client: Client, no_resource: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("datastore_search.contrib.pages.catalogue.views.ENTRIES_PER_PAGE", 2)
+    monkeypatch.setattr("datastore_search.contrib.pages.catalogue.ENTRIES_PER_PAGE", 2)
     for name in ("n1", "n2", "n3", "other"):
         make_resource("a\n1\n", name=name)
 

@@ -14,15 +14,16 @@ from django.test import Client
 
 from datastore_search.contrib.analysis.groups import GroupBy
 from datastore_search.contrib.pages.charts import data as chart_data
-from datastore_search.contrib.pages.charts.data import ChartData, Group, Point, Value
-from datastore_search.contrib.pages.charts.drawing import (
-    STYLES,
-    Drawing,
-    draw_chart,
-    measure_text,
+from datastore_search.contrib.pages.charts.chart import STYLES, Drawing, draw_chart, measure_text
+from datastore_search.contrib.pages.charts.data import (
+    ChartData,
+    ChartQuery,
+    Group,
+    Grouping,
+    Point,
+    Value,
 )
-from datastore_search.contrib.pages.charts.query import ChartQuery, Grouping
-from datastore_search.contrib.pages.table.columns import Column
+from datastore_search.contrib.pages.columns import Column
 from datastore_search.models import Resource
 
 from ..builders import make_writer_token
@@ -327,6 +328,7 @@ def test_names_and_values_are_never_markup(client: Client, db: None) -> None:
         ),
         ({"by": "kind", "split": "kind"}, "cannot have split=kind. Possible: stage, n, budget"),
         ({"by": "day", "as": "pie"}, "cannot have as=pie. Possible: lines."),
+        ({"by": "kind", "format": "gif"}, "format: Value must be one of svg, "),
         ({"by": "kind", "from.n": "x"}, "“x” is not a whole number, or is too large."),
         ({"by": "kind", "filters": "{"}, "The parameter “filters” is not valid JSON."),
     ],

@@ -12,7 +12,7 @@ import pytest
 from django.test import Client
 from django.urls import include, path
 
-from datastore_search.contrib.pages.table import downloads
+from datastore_search.contrib.pages import table
 from datastore_search.downloads.formats import formats
 from datastore_search.models import Resource
 from datastore_search.urls import page_urlpatterns
@@ -119,7 +119,7 @@ def test_packed_files_are_offered_where_there_are_many_records(
     client: Client, resource: Resource, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert list_downloads(get_page(client, resource), "packed") == {}
-    monkeypatch.setattr(downloads, "_MIN_PACKED_RECORDS", 6)
+    monkeypatch.setattr(table, "_MIN_PACKED_RECORDS", 6)
 
     files = list_downloads(get_page(client, resource), "packed")
 

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from datastore_search.contrib.analysis.facet_cache import facet_cache
-from datastore_search.contrib.pages.facets import panel as facets
+from datastore_search.contrib.analysis.facets import facet_cache
+from datastore_search.contrib.pages import facets
 from datastore_search.models import Resource, TableVersion
 
 from ..builders import make_writer_token

@@ -9,8 +9,8 @@ import pytest
 from django.test import Client
 from django.utils import translation
 
-from datastore_search.contrib.pages.table import profiles
-from datastore_search.contrib.pages.table.columns import Column
+from datastore_search.contrib.pages import profiles
+from datastore_search.contrib.pages.columns import Column
 from datastore_search.field_types import field_types, label_type
 from datastore_search.models import Resource
 

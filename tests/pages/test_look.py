@@ -11,8 +11,8 @@ from django.test import Client
 from selenium.webdriver import Chrome
 
 from datastore_search.contrib.files.jobs import LoadOptions, load_file
-from datastore_search.contrib.pages import markdown
-from datastore_search.contrib.pages.markdown import render_markdown
+from datastore_search.contrib.pages import head
+from datastore_search.contrib.pages.head import render_markdown
 from datastore_search.models import Resource
 
 from .test_browser import measure_overflow, set_size
@@ -146,7 +146,7 @@ def test_a_description_is_markdown(text: str, html: str) -> None:
 
 
 def test_a_description_is_plain_without_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(markdown, "find_spec", lambda _name: None)
+    monkeypatch.setattr(head, "find_spec", lambda _name: None)
 
     assert render_markdown("*a* <b>\nc", 100) == "<p>*a* &lt;b&gt;<br>c</p>"
     assert render_markdown("a" * 200, 100).count("a") == 99

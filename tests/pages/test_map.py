@@ -10,15 +10,17 @@ from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
+from django.http import HttpResponse
 from django.test import Client
 
 from datastore_search.contrib.pages.maps import data as map_data
-from datastore_search.contrib.pages.maps.data import MapData, Place
-from datastore_search.contrib.pages.maps.drawing import draw_map
+from datastore_search.contrib.pages.maps.data import MapData, MapPlace
 from datastore_search.contrib.pages.maps.geometry import (
     Path,
     find_coordinate_fields,
 )
+from datastore_search.contrib.pages.maps.map import MapView, draw_map
+from datastore_search.guards import clients
 from datastore_search.models import Resource
 
 from ..files.builders import make_loaded_resource
@@ -335,7 +337,7 @@ def test_a_portal_leaves_out_borders_and_names(
 
 
 def make_places(*positions: tuple[float, float]) -> MapData:
-    places = tuple(Place((Path((each,)),), "t", "p", "l", "l") for each in positions)
+    places = tuple(MapPlace((Path((each,)),), "t", "p", "l", "l") for each in positions)
     return MapData(places, len(places), 0)
 
 
@@ -352,3 +354,25 @@ def test_a_drawing_has_true_shapes_and_a_scale() -> None:
         "60° N", "62° N", "64° N",
         "100 km",
     ]  # fmt: skip
+
+
+def test_a_map_is_drawn_and_its_page_rendered_within_a_slot_of_its_client(
+    client: Client, transactional_db: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    resource = make_loaded_resource("name,lat,lon\na,10.5,20.5\n")
+    holders = []
+    render_page = MapView.render_page
+
+    def render(*args: Any, **options: Any) -> HttpResponse:
+        holders.append(clients.process_shares.held_key)
+        return render_page(*args, **options)
+
+    monkeypatch.setattr(MapView, "render_page", render)
+    page = client.get(f"/en/datastore/{resource.pk}/map/", REMOTE_ADDR="192.0.2.7")
+    wrong = client.get(f"/en/datastore/{resource.pk}/map/?format=gif", REMOTE_ADDR="192.0.2.7")
+
+    assert page.status_code == 200
+    assert wrong.status_code == 400
+    assert "format: Value must be one of svg" in wrong.content.decode()
+    assert holders == ["192.0.2.7"] * 2
+    assert not clients.process_shares.held_key

@@ -11,8 +11,8 @@ import pytest
 from django.test import Client
 from selenium.webdriver import Chrome
 
-from datastore_search.contrib.pages.table import marks
-from datastore_search.contrib.pages.table.marks import Marker
+from datastore_search.contrib.pages import records
+from datastore_search.contrib.pages.records import Marker
 from datastore_search.models import Field, Resource
 from datastore_search.search import Query, with_consistent_read
 
@@ -25,7 +25,7 @@ from .test_browser import measure_overflow, set_size
 @pytest.fixture
 def without_analysis(monkeypatch: pytest.MonkeyPatch) -> None:
     """Marks of a portal that has not installed ``analysis``."""
-    monkeypatch.setattr(marks, "apps", SimpleNamespace(is_installed=lambda _name: False))
+    monkeypatch.setattr(records, "apps", SimpleNamespace(is_installed=lambda _name: False))
 
 
 def mark(resource: Resource, q: str, text: str) -> str:
@@ -98,7 +98,7 @@ def test_other_forms_of_a_word_are_marked_with_analysis(
 ) -> None:
     assert mark(resource, q, text) == marked
 
-    monkeypatch.setattr(marks, "apps", SimpleNamespace(is_installed=lambda _name: False))
+    monkeypatch.setattr(records, "apps", SimpleNamespace(is_installed=lambda _name: False))
     assert "<mark>" not in mark(resource, q, text)
 
 

@@ -6,8 +6,12 @@ import json
 
 from django.test import Client
 
-from datastore_search.contrib.pages.table.page_query import MAX_CONDITIONS, MAX_QUESTION_LENGTH
-from datastore_search.contrib.pages.table.query_string import Pair, QueryString
+from datastore_search.contrib.pages.question import (
+    MAX_CONDITIONS,
+    MAX_QUESTION_LENGTH,
+    Pair,
+    QueryString,
+)
 from datastore_search.models import Resource
 
 from .parsing import extract_text

@@ -15,7 +15,7 @@ from django.test import Client
 from selenium.webdriver import ActionChains, Chrome, Keys
 from selenium.webdriver.common.by import By
 
-from datastore_search.contrib.pages.table.views import ResourceView
+from datastore_search.contrib.pages.table import ResourceView
 from datastore_search.models import Resource
 
 from ..files.builders import make_loaded_resource

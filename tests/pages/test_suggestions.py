@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from datastore_search.contrib.pages.facets import sections
+from datastore_search.contrib.pages import facets
 from datastore_search.messages.availability import ShareExceeded
 from datastore_search.models import Resource
 
@@ -72,7 +72,7 @@ def test_suggestions_that_fail_are_left_out(
     def refuse(*_given: object) -> None:
         raise ShareExceeded
 
-    monkeypatch.setattr(sections, "suggest_queries", refuse)
+    monkeypatch.setattr(facets, "suggest_queries", refuse)
 
     page = open_page(client, resource, {"q": "rivr"})
 
@@ -88,7 +88,7 @@ def test_a_page_whose_suggestions_took_too_long_is_not_kept_by_caches(
     address = f"/en/datastore/{resource.pk}/?q=rivr"
     assert "ETag" in client.get(address)
 
-    monkeypatch.setattr(sections, "MAX_SECONDS", 0.000_1)
+    monkeypatch.setattr(facets, "MAX_SUGGESTION_SECONDS", 0.000_1)
 
     response = client.get(address)
     assert "No record matches." in response.content.decode()

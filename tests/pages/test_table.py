@@ -10,10 +10,8 @@ import pytest
 from django.test import Client
 from django.utils import translation
 
-from datastore_search.contrib.pages.table.records import (
-    find_link_target,
-    format_number,
-)
+from datastore_search.contrib.pages.records import find_link_target
+from datastore_search.contrib.pages.values import format_number
 from datastore_search.messages.bidi import show_bidi_controls
 from datastore_search.messages.numbers import format_count
 from datastore_search.models import Resource

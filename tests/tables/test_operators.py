@@ -11,8 +11,10 @@ import pytest
 from django.test import Client
 from django.utils import translation
 
-from datastore_search.contrib.pages.table.conditions import OPERATORS
-from datastore_search.filters.operators import Operand, operators
+from datastore_search.contrib.pages.question import OPERATORS
+from datastore_search.database.statements import Clause, join_clauses
+from datastore_search.field_types import Json
+from datastore_search.filters.operators import Comparing, Operand, Operator, operators
 from datastore_search.models import Resource
 
 from ..builders import act, get_result, make_writer_token
@@ -26,6 +28,13 @@ OPERANDS = {
     Operand.BOOLEAN: False,
 }
 
+#: The operand of a single operator, where that of its kind does not suit.
+SAMPLES: dict[str, Any] = {}
+
+
+def find_operand(name: str) -> Any:
+    return SAMPLES.get(name, OPERANDS[operators[name].operand])
+
 
 @pytest.fixture(params=operators)
 def name(request: pytest.FixtureRequest) -> str:
@@ -36,7 +45,7 @@ def name(request: pytest.FixtureRequest) -> str:
 @pytest.fixture
 def filters(name: str) -> dict[str, Any]:
     """A condition with the operator that is true of some records or of none."""
-    return {"title": {name: OPERANDS[operators[name].operand]}}
+    return {"title": {name: find_operand(name)}}
 
 
 def test_the_actions_and_the_dump_find_the_same_records(
@@ -84,7 +93,10 @@ def test_the_page_says_it_in_words(
 def test_the_form_of_a_page_offers_those_with_a_label(
     client: Client, resource: Resource, name: str
 ) -> None:
-    asked = {f"{name}.title": "yes" if name == "empty" else "River"}
+    operand = find_operand(OPERATORS[name].name)
+    typed = "; ".join(operand) if isinstance(operand, list) else "River"
+    typed = "yes" if isinstance(operand, bool) else typed
+    asked = {f"{name}.title": typed}
     page = client.get(f"/en/datastore/{resource.pk}/", asked)
 
     assert page.status_code == 200
@@ -112,6 +124,29 @@ def test_a_new_operator_is_in_the_form_by_its_entry(
     assert '<option value="new">neu</option>' in page
     assert "Foxes" in rows or "Running" in rows
     assert "No subject" not in rows
+
+
+def compile_between(asked: Comparing) -> Clause:
+    clauses = map(asked.compile_order, (">=", "<="), cast("list[Json]", asked.operand))
+    return join_clauses([clause for clause in clauses if clause], "AND")
+
+
+def test_a_new_operator_of_two_values_has_words_an_input_and_the_key_by_its_entry(
+    client: Client, resource: Resource, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = "%(field)s: %(value1)s to %(value2)s"
+    entry = Operator("new", "", words, compile_between, Operand.LIST, label="between")
+    for table in (OPERATORS, operators):
+        monkeypatch.setitem(cast("dict[str, Any]", table), "new", entry)
+    asked = {"new.amount": "7,5; 20", "filters": '{"_id": {"new": [1, 2.5]}}'}
+
+    page = client.get(f"/de/datastore/{resource.pk}/", asked).content.decode()
+    chips = unescape(page.partition('class="datastore-chips"')[2].partition("</ul>")[0])
+    rows = page.partition("<tbody")[2].partition("</tbody>")[0]
+
+    assert "amount: 7,5 to 20" in chips
+    assert "Nr.: 1 to 2.5" in chips
+    assert rows.count("<tr") == 1
 
 
 def test_it_is_described(

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict
-from typing import Any
 
 from django.utils.translation import get_language
 from django.utils.translation import gettext_lazy as _
@@ -36,9 +35,8 @@ from ...api.schemas import (
     schema_ref,
 )
 from ...guards.clients import Client
-from ...models import Resource
-from ...search import ConsistentRead, Page, RawJson, describe_fields, with_consistent_read
-from .aggregates import AggregateQuery, read_aggregate
+from ...search import ConsistentRead, RawJson, describe_fields, with_consistent_read
+from .aggregates import read_aggregate
 from .facets import read_facets
 from .parameters import (
     AggregateParameters,
@@ -114,26 +112,22 @@ def _aggregate(request: Request, sent: Mapping[str, object]) -> Answer:
         resource = read.resource
         validators = authorize_read(request, resource, name, sent, query.query.limit)
         page = read_aggregate(read, query)
-        in_force = _describe_page(query, page, resource)
+        infos = resource.infos[get_language()]
+        # A group has the entry of its field.
+        labels = {name: infos.get(group.field, {}) for name, group in query.group_by.items()}
+        in_force = {
+            "resource_id": str(resource.pk),
+            "fields": describe_fields(page.fields, labels),
+            "records_format": query.query.records_format.value,
+            "limit": query.query.limit,
+            "include_total": query.query.include_total,
+            **({} if page.total is None else {"total": page.total}),
+        }
         result = in_force | repeated | in_force | {"records": page.records}
         return Answer(result, validators=validators, record_count=page.record_count)
 
     client = Client.from_request(request)
     return with_consistent_read(name, answer, client=client, as_snapshot=query.query.is_copied)
-
-
-def _describe_page(query: AggregateQuery, page: Page, resource: Resource) -> dict[str, Any]:
-    """Describe the columns and the page; a group has the entry of its field."""
-    infos = resource.infos[get_language()]
-    labels = {name: infos.get(group.field, {}) for name, group in query.group_by.items()}
-    return {
-        "resource_id": str(resource.pk),
-        "fields": describe_fields(page.fields, labels),
-        "records_format": query.query.records_format.value,
-        "limit": query.query.limit,
-        "include_total": query.query.include_total,
-        **({} if page.total is None else {"total": page.total}),
-    }
 
 
 def _build_aggregate_schema() -> Schema:

@@ -12,12 +12,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import cache, partial, reduce
-from typing import LiteralString
+from time import monotonic
+from typing import Any, Final, LiteralString, NamedTuple
 
 from psycopg import sql
 
 from ...field_types import dump_json
 from ...filters import Clause, compose, join_with_commas
+from ...guards.cache import BoundedCache
 from ...messages.parameters import InvalidParameter, InvalidParameters
 from ...messages.search import AnswerTooLarge
 from ...models import Profiles, read_profiles
@@ -25,15 +27,54 @@ from ...search import (
     BoundQuery,
     ConsistentRead,
     Query,
+    VersionKey,
     bind_query,
     count_matches,
     translate_database_errors,
 )
 from ...search.records import MAX_MEMORY_BYTES
-from .facet_cache import FacetKey, facet_cache, is_too_slow, note_slow_facet
 from .groups import BIN, GroupBy, GroupKey, compile_group_keys
 from .stored_facets import list_stored_counts
 from .time_budget import TimeBudget
+
+#: Facets of all records that are kept in the process as JSON texts: one of which a load has stored
+#: too little takes a read of the whole table, and is the same until the resource changes.
+_MAX_FACETS = 5_000
+_MAX_BYTES = 8_000_000
+_MAX_FACET_BYTES = 400_000
+
+
+class FacetKey(NamedTuple):
+    """A version of a resource, and what is asked of a facet."""
+
+    version: VersionKey
+    options: tuple[Any, ...]
+
+
+facet_cache: BoundedCache[FacetKey, bytes] = BoundedCache(
+    "facets", _MAX_FACETS, max_size=_MAX_BYTES, max_value_size=_MAX_FACET_BYTES, measure=len
+)
+
+
+#: For how many times the time of a call a facet is not counted that took longer by itself.
+_REFUSED_LIMITS: Final = 4
+
+
+#: Facets that took longer than the time of a call, and until when they are not counted.
+_slow_facets: BoundedCache[tuple[FacetKey, timedelta], float] = BoundedCache(
+    "slow_facets", _MAX_FACETS
+)
+
+
+def note_slow_facet(key: FacetKey, timeout: timedelta) -> None:
+    """Note that a facet was not counted within the time of a call."""
+    _slow_facets.add((key, timeout), monotonic() + timeout.total_seconds() * _REFUSED_LIMITS)
+
+
+def is_too_slow(key: FacetKey, timeout: timedelta) -> bool:
+    """Return whether a facet is not counted now."""
+    return (_slow_facets.get((key, timeout)) or 0.0) > monotonic()
+
 
 #: Facets of one call.
 MAX_FACETS = 20

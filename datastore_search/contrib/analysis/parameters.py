@@ -36,7 +36,7 @@ from ...api.parameters import (
     make_printable,
 )
 from ...field_types.numbers import NUMBER
-from ...filters import Condition, exclude_field, parse_filters
+from ...filters import exclude_field, parse_filters
 from ...filters.names import split_names, unquote_name
 from ...messages.parameters import InvalidParameters
 from ...messages.requests import MalformedJson
@@ -142,7 +142,14 @@ class OptionsListField(ParameterField):
         return {"type": "array", "items": items, "maxItems": self.max_items}
 
     def to_internal_value(self, data: object) -> tuple[Mapping[str, Any], ...] | None:
-        given = self._list_items(data)
+        if isinstance(data, str) and data.lstrip()[:1] in ("[", "{"):
+            try:
+                data = parse_json(data)
+            except MalformedJson:
+                self.fail("json")
+        given = split_names(data, self.max_items + 1) if isinstance(data, str) else data
+        if not isinstance(given, list):
+            self.fail("invalid")
         if len(given) > self.max_items:
             self.fail("many", most=self.max_items)
         items: list[Mapping[str, Any]] = []
@@ -151,7 +158,10 @@ class OptionsListField(ParameterField):
             try:
                 items.append(self.parse_item(each))
             except serializers.ValidationError as error:
-                errors += _label_errors(error, self._describe(each))
+                name = each.get(self.main) if isinstance(each, Mapping) else each
+                errors += _label_errors(
+                    error, make_printable(name) if isinstance(name, str) else "?"
+                )
         if errors:
             raise serializers.ValidationError(errors[:MAX_REPORTED_ERRORS])
         if self.required and not items:
@@ -162,19 +172,6 @@ class OptionsListField(ParameterField):
         if data is None and self.required:
             self.fail("required")
         return super().validate_empty_values(data)
-
-    def _list_items(self, data: object) -> Sequence[object]:
-        """List the objects and names that were sent."""
-        if isinstance(data, str) and data.lstrip()[:1] in ("[", "{"):
-            try:
-                data = parse_json(data)
-            except MalformedJson:
-                self.fail("json")
-        if isinstance(data, str):
-            return split_names(data, self.max_items + 1)
-        if not isinstance(data, list):
-            self.fail("invalid")
-        return data
 
     def parse_item(self, item: object) -> Mapping[str, Any]:
         """Parse an object with options, or a text that stands for one."""
@@ -200,11 +197,6 @@ class OptionsListField(ParameterField):
         """Refuse an option whose required other option is missing."""
         if option in item and needed not in item:
             raise serializers.ValidationError({needed: [str(self.error_messages["required"])]})
-
-    def _describe(self, item: object) -> str:
-        """Describe an item in a message: by its name, if it has one."""
-        name = item.get(self.main) if isinstance(item, Mapping) else item
-        return make_printable(name) if isinstance(name, str) else "?"
 
 
 def _label_errors(error: serializers.ValidationError, label: str) -> list[str]:
@@ -299,45 +291,30 @@ def build_facets_query(parameters: Mapping[str, Any]) -> FacetsQuery:
     """Make the query of ``FacetsParameters`` that were read."""
     excludes_own = parameters.get("exclude_own", True)
     limit = parameters.get("limit", DEFAULT_FACET_VALUES)
-    query = build_conditions(parameters)
-    return FacetsQuery(
-        query,
-        tuple(
-            _build_facet(
-                options,
-                _exclude_own(query, options["field"]) if excludes_own else query,
-                limit,
-            )
-            for options in parameters["facets"]
-        ),
-    )
+    query, facets = build_conditions(parameters), []
+    for options in parameters["facets"]:
+        sort, _space, direction = options.get("sort", "count").partition(" ")
+        is_by_value, asked = sort == "value", query
+        if excludes_own:
+            name = options["field"]
+            q_fields = {each: text for each, text in query.q_fields.items() if each != name}
+            filters = exclude_field(query.filters, name)
+            asked = replace(query, filters=filters, q_fields=q_fields)
+        facet = Facet(
+            _build_group(options),
+            asked,
+            limit=min(options.get("limit", limit), MAX_FACET_VALUES),
+            min_count=min(options.get("min_count", 1), MAX_ROW_NUMBER),
+            is_by_value=is_by_value,
+            is_reversed=direction == ("desc" if is_by_value else "asc"),
+        )
+        facets.append(facet)
+    return FacetsQuery(query, tuple(facets))
 
 
 def build_conditions(parameters: Mapping[str, Any]) -> Query:
     """Make a query that has conditions alone, of ``ConditionParameters`` that were read."""
     return build_query({name: parameters[name] for name in CONDITIONS if name in parameters})
-
-
-def _exclude_own(query: Query, field: str) -> Query:
-    """Make a query without the conditions on a field."""
-    return replace(
-        query,
-        filters=exclude_field(query.filters, field),
-        q_fields={name: text for name, text in query.q_fields.items() if name != field},
-    )
-
-
-def _build_facet(options: Mapping[str, Any], query: Query, limit: int) -> Facet:
-    sort, _space, direction = options.get("sort", "count").partition(" ")
-    is_by_value = sort == "value"
-    return Facet(
-        _build_group(options),
-        query,
-        limit=min(options.get("limit", limit), MAX_FACET_VALUES),
-        min_count=min(options.get("min_count", 1), MAX_ROW_NUMBER),
-        is_by_value=is_by_value,
-        is_reversed=direction == ("desc" if is_by_value else "asc"),
-    )
 
 
 # datastore_aggregate ------------------------------------------------------------------------------
@@ -456,37 +433,33 @@ _PAGE = ("limit", "offset", "sort", "include_total", "records_format")
 def build_aggregate_query(parameters: Mapping[str, Any]) -> AggregateQuery:
     """Make the query of ``AggregateParameters`` that were read."""
     groups = parameters.get("group_by", ())
-    group_by = {options.get("as", options["field"]): _build_group(options) for options in groups}
     names = [options.get("as", options["field"]) for options in groups]
+    group_by = dict(zip(names, map(_build_group, groups), strict=True))
     repeated = {name for name in names if names.count(name) > 1}
     if repeated:
         raise InvalidParameters(
             [RepeatedColumnName(parameter="group_by", name=name) for name in sorted(repeated)]
         )
+    metrics = []
+    for each in parameters.get("metrics", ({"metric": "count"},)):
+        metric, field = each["metric"], each.get("field", "")
+        name = each.get("as") or (f"{metric}_{field}" if field else metric)
+        metrics.append(Metric(name, metric, field, each.get("percentile")))
+    try:
+        having = parse_filters(parameters.get("having", {}))
+    except InvalidParameters as error:
+        raise InvalidParameters([InvalidHaving(error=each) for each in error.errors]) from None
     names_of_query = (*CONDITIONS, *_PAGE)
     return AggregateQuery(
         build_query({name: parameters[name] for name in names_of_query if name in parameters}),
         group_by,
-        tuple(map(_build_metric, parameters.get("metrics", ({"metric": "count"},)))),
-        _parse_having(parameters.get("having", {})),
+        tuple(metrics),
+        having,
     )
 
 
 def _build_group(options: Mapping[str, Any]) -> GroupBy:
     return GroupBy(**{name: options[name] for name in GroupBy.__slots__ if name in options})
-
-
-def _build_metric(options: Mapping[str, Any]) -> Metric:
-    metric, field = options["metric"], options.get("field", "")
-    name = options.get("as") or (f"{metric}_{field}" if field else metric)
-    return Metric(name, metric, field, options.get("percentile"))
-
-
-def _parse_having(having: Mapping[str, object] | Sequence[object]) -> tuple[Condition, ...]:
-    try:
-        return parse_filters(having)
-    except InvalidParameters as error:
-        raise InvalidParameters([InvalidHaving(error=each) for each in error.errors]) from None
 
 
 # datastore_suggest --------------------------------------------------------------------------------

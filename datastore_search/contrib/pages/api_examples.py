@@ -20,12 +20,10 @@ from ...models import Resource
 from ...search import ConsistentRead, Page, Query, read_page
 from ...web.addresses import find_path, find_search_path, reverse_in_locale
 from ...web.views import parse_page_number
-from .api_parameters import build_query_parameters, format_filters
-from .links import add_query_string
-from .page import ResourcePageView
-from .table.chips import build_chips
-from .table.columns import Column
-from .table.page_query import PageQuery, clean_parameters
+from .columns import Column
+from .forms import build_chips
+from .page import ResourcePageView, add_query_string
+from .question import PageQuery, build_query_parameters, format_filters
 
 #: Letters of a record in the answer that is shown.
 MAX_SHOWN_RECORD_LENGTH = 1_500
@@ -46,14 +44,12 @@ class ApiView(ResourcePageView):
         path = find_search_path(self.request)
         if not path:
             raise Http404
-        page_address = add_query_string(
-            reverse_in_locale(self.request, "resource", resource.pk),
-            clean_parameters(self.request.GET),
-        )
+        data_page = reverse_in_locale(self.request, "resource", resource.pk)
+        page_address = add_query_string(data_page, self.parameters)
         if not query.is_valid:
             return redirect(page_address)
         offset = (parse_page_number(self.request) - 1) * query.size
-        search = query.build_search(query.size, offset=offset)
+        search = replace(query.search, limit=query.size, offset=offset)
         with closing(read_page(read, replace(search, limit=1))) as page:
             return {
                 "chips": build_chips(query, columns),
@@ -66,15 +62,23 @@ def _describe_call(
     request: HttpRequest, path: str, resource: Resource, query: Query, page: Page
 ) -> dict[str, Any]:
     """Write the programs for the records of a query, with the action's path, and the answer."""
-    address = request.build_absolute_uri(path)
-    texts = {"resource_id": str(resource.pk), **build_query_parameters(query)}
-    texts |= {"limit": str(query.limit), **({"offset": str(query.offset)} if query.offset else {})}
-    call = _Call(address, texts, _build_members(resource, query), resource.private)
-    sent = {"format": "csv", **build_query_parameters(query)}.items()
+    address, parameters = request.build_absolute_uri(path), build_query_parameters(query)
+    texts = {"resource_id": str(resource.pk), **parameters, "limit": str(query.limit)}
+    texts |= {"offset": str(query.offset)} if query.offset else {}
+    members: dict[str, Json] = {
+        **texts,
+        "filters": dict(format_filters(query.filters)),
+        "sort": ", ".join(map(format_sort_key, query.sort)),
+        "limit": query.limit,
+        "offset": query.offset,
+    }
+    order = ("resource_id", "q", "filters", "sort", "limit", "offset")
+    sent = {name: members[name] for name in order if members.get(name)}
+    call = _Call(address, texts, sent, resource.private)
     dump = "" if resource.private else find_path(request, "dump", resource.pk)
     return {
         "programs": [(name, write(call)) for name, write in _WRITERS.items()],
-        "file_address": add_query_string(dump, sent) if dump else "",
+        "file_address": dump and add_query_string(dump, {"format": "csv", **parameters}.items()),
         "answer": _write_answer(page),
         "answer_address": "" if resource.private else add_query_string(path, texts.items()),
     }
@@ -98,19 +102,6 @@ class _Call:
         """Write the members as an object of JSON or Python, each on a line."""
         lines = [f"  {_dump(name)}: {write(value)},\n" for name, value in self.members.items()]
         return f"{{\n{''.join(lines).removesuffix(chr(10)).removesuffix(',')}\n}}"
-
-
-def _build_members(resource: Resource, query: Query) -> dict[str, Json]:
-    sort = ", ".join(map(format_sort_key, query.sort))
-    members: dict[str, Json] = {
-        "resource_id": str(resource.pk),
-        "q": query.q,
-        "filters": dict(format_filters(query.filters)),
-        "sort": sort,
-        "limit": query.limit,
-        "offset": query.offset,
-    }
-    return {name: value for name, value in members.items() if value}
 
 
 def _dump(value: Json) -> str:

@@ -19,10 +19,9 @@ class PagesConfig(ContribAppConfig):
         from ...web.errors import ErrorPages, error_pages
         from ...web.routes import routes
         from .maps.geojson import PARAMETERS, write_geojson
-        from .page import render_error_page
+        from .page import explain_failure, render_error_page
         from .sections import sections
-        from .table.accents import WITHOUT_ACCENTS
-        from .table.download_failures import explain_failure
+        from .table import SECTIONS
 
         yield routes.entries(f"{self.name}.urls")
         yield error_pages.entries(ErrorPages(render_error_page, explain_failure))
@@ -32,12 +31,12 @@ class PagesConfig(ContribAppConfig):
             )
         )
         yield DumpParameters.entries(**PARAMETERS)
-        yield sections.entries(WITHOUT_ACCENTS)
+        yield sections.entries(*SECTIONS)
         if apps.is_installed("datastore_search.contrib.catalogue"):
-            from .catalogue.sections import FACTS, ORIGIN, STRUCTURED_DATA
+            from .catalogue import SECTIONS as OF_CATALOGUE
 
-            yield sections.entries(FACTS, ORIGIN, STRUCTURED_DATA)
+            yield sections.entries(*OF_CATALOGUE)
         if apps.is_installed("datastore_search.contrib.analysis"):
-            from .facets.sections import DID_YOU_MEAN, FACETS
+            from .facets import SECTIONS as OF_ANALYSIS
 
-            yield sections.entries(FACETS, DID_YOU_MEAN)
+            yield sections.entries(*OF_ANALYSIS)

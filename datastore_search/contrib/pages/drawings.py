@@ -14,24 +14,23 @@ from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
 from django.utils.translation import get_language
 
+from ...api.parameter_types import ChoiceField
 from ...downloads.xml_rows import clean_xml
 from ...guards.cache import BoundedCache
 from ...messages.parameters import InvalidParameter, InvalidParameters
 from ...models import read_profiles
 from ...search import ConsistentRead, Query
 from ...web.caching import set_cache_headers
+from .charts.data import ChartQuery
 from .charts.png import can_draw_png, draw_png
-from .charts.query import ChartQuery
+from .columns import Column, choose_columns
+from .forms import build_chips
 from .head import describe_head
 from .languages import Phrase
-from .maps.query import MapQuery
+from .maps.geometry import MapQuery
 from .page import ResourcePageView
+from .question import OF_TABLE, PageQuery, Pair, QueryString, describe_parameter_errors
 from .sections import PageQuestion, Place, are_complete, build_sections
-from .table.chips import build_chips
-from .table.columns import Column, choose_columns
-from .table.page_query import OF_TABLE, PageQuery
-from .table.parameter_errors import describe_parameter_errors
-from .table.query_string import Pair, QueryString
 
 #: Media type and content of a file.
 File = tuple[str, str | bytes]
@@ -73,6 +72,8 @@ class QuestionDrawing(ABC, Generic[Shown, Data]):
     name: ClassVar[str]
     #: Reads what is shown from parameters, or proposes it.
     parser_class: ClassVar[type[Any]]
+    #: The files that it may have, by the parameter ``format``.
+    formats: ClassVar[tuple[str, ...]]
     #: A file that its script reads, and that its page does not offer.
     script_file: ClassVar[str] = ""
 
@@ -93,6 +94,9 @@ class QuestionDrawing(ABC, Generic[Shown, Data]):
         self.client = read.session.client
         self.question = query.query_string.remove(*OF_TABLE)
         self.errors = query.all_errors
+        if parameters.get("format", "") not in {"", *self.formats, self.script_file}:
+            message = str(ChoiceField.default_error_messages["choice"])
+            self.errors.append(f"format: {message.format(choices=', '.join(self.formats))}")
         self.shown: Shown | None = None
         self.data: Data | None = None
         self.profiles = read_profiles(read.resource.table_version_id, using=read.connection.alias)
@@ -101,8 +105,7 @@ class QuestionDrawing(ABC, Generic[Shown, Data]):
         try:
             self.shown = self.parser.parse(parameters)
             if self.shown and not self.errors:
-                search = Query(limit=None, q=query.q, filters=query.all_conditions)
-                self.data = self.read(read, search, self.shown)
+                self.data = self.read(read, replace(query.search, sort=()), self.shown)
         except (InvalidParameter, InvalidParameters) as error:
             self.errors += describe_parameter_errors(error)
 
@@ -172,17 +175,17 @@ class DrawingView(ResourcePageView):
     def build_context(
         self, read: ConsistentRead, query: PageQuery, columns: Sequence[Column]
     ) -> dict[str, Any] | HttpResponse:
-        """Show the drawing, or send it as a file, which is kept; drawing takes a slot."""
+        """Show the drawing, or send it as a file, which is kept; both are made within a slot."""
         resource, name = read.resource, self.request.GET.get("format", "")
         sent = tuple((key, *values) for key, values in self.request.GET.lists())
         key = (read.version_key, self.drawing_class.name, get_language(), sent)
         file = _files.get(key)
         if file is None:
-            with read.session.hold_slot():
-                drawing = self.drawing_class(read, query, columns, self.request.GET, "../")
-                self.shared_parameters = [*self.shared_parameters, *drawing.pairs]
-                files = drawing.list_files()
-                file = files[name]() if name in files else None
+            self.held.enter_context(read.session.hold_slot())
+            drawing = self.drawing_class(read, query, columns, self.request.GET, "../")
+            self.shared_parameters = [*self.shared_parameters, *drawing.pairs]
+            files = drawing.list_files()
+            file = files[name]() if name in files else None
         if file is not None:
             if read.version_key:
                 _files.add(key, file)
@@ -195,7 +198,8 @@ class DrawingView(ResourcePageView):
             set_cache_headers(self.request, response, private=resource.private, vary=("Cookie",))
             return response
         address = QueryString((*drawing.question.pairs, *drawing.pairs))
-        asked = replace(query, query_string=address, sort=(), fields=(), hidden=())
+        search = replace(query.search, sort=())
+        asked = replace(query, query_string=address, search=search, fields=(), hidden=())
         context: dict[str, Any] = {
             "chips": build_chips(asked, columns),
             "whole_address": address.link,

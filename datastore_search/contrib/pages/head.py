@@ -1,26 +1,58 @@
-"""The head of the views of a question: the resource, the tabs, and the forms that ask."""
+"""The head of the views of a question, the resource, tabs and forms; the page *About*."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import cache
+from importlib.util import find_spec
 from typing import Any
 
+from django.utils.html import linebreaks
+from django.utils.safestring import SafeString
+from django.utils.text import Truncator
 from django.utils.translation import gettext as _
 from django.utils.translation import pgettext
 
 from ...api.actions import actions
 from ...downloads.formats import formats
+from ...messages.bidi import show_bidi_controls
 from ...messages.numbers import format_count
+from ...models import read_profiles
+from ...search import ConsistentRead
 from ...web.addresses import find_path, reverse_in_locale
-from .facets.choice import FacetKind, describe_fields
-from .links import add_query_string
-from .maps.query import has_map
-from .markdown import render_markdown
+from .columns import Column, choose_columns
+from .facet_fields import FacetKind, list_facet_fields
+from .forms import build_chips, build_filter_form
+from .maps.geometry import has_map
+from .page import ResourcePageView, add_query_string
+from .profiles import describe_fields
+from .question import OF_TABLE, PageQuery, QueryString, clean_parameters
 from .sections import PageQuestion, Place, build_sections
-from .table.chips import build_chips
-from .table.filter_form import FilterForm
-from .table.page_query import OF_TABLE, clean_parameters
-from .table.query_string import QueryString
+
+
+def render_markdown(text: str, max_length: int) -> SafeString:
+    """Render the first letters of a text; without markdown-it-py, its lines as they are."""
+    shown = show_bidi_controls(Truncator(text).chars(max_length))
+    if find_spec("markdown_it") is None:
+        return SafeString(linebreaks(shown, autoescape=True))
+    return SafeString(_build_renderer().render(shown))
+
+
+@cache
+def _build_renderer() -> Any:
+    """Build the renderer, which escapes HTML and refuses addresses that run a script."""
+    from markdown_it import MarkdownIt  # noqa: PLC0415 - optional
+
+    renderer: Any = MarkdownIt("commonmark", {"html": False, "breaks": True})
+    renderer.disable(["image", "heading", "lheading", "hr", "code"])
+
+    def open_link(tokens: Any, index: int, options: Any, environment: Any) -> str:
+        tokens[index].attrSet("rel", "nofollow noopener")
+        return str(renderer.renderer.renderToken(tokens, index, options, environment))
+
+    renderer.renderer.rules["link_open"] = open_link
+    return renderer
+
 
 #: Letters of the description above a view; the page *About* has all of it.
 MAX_DESCRIPTION_LENGTH = 500
@@ -45,9 +77,7 @@ def describe_head(question: PageQuestion, present: str) -> dict[str, Any]:
         "query": query,
         "column_choice": question.choice,
         "chips": build_chips(query, question.columns),
-        "filter_form": FilterForm(
-            resource, question.columns, question.choice.columns, query, question.profiles
-        ),
+        "filter_form": build_filter_form(question),
         "suggestions": _list_suggestions(question),
         "address": question.request.path,
     }
@@ -65,9 +95,9 @@ def _list_suggestions(question: PageQuestion) -> list[str]:
     path = find_path(question.request, "action", "datastore_suggest")
     if resource.private or not path or "datastore_suggest" not in actions:
         return []
-    profiles = question.profiles.fields if question.profiles else {}
-    texts = [each for each in question.columns if each.type == "text" and each.name in profiles]
-    fields = [each for each in describe_fields(texts, profiles) if each.kind is FacetKind.VALUES]
+    profiles = question.field_profiles
+    texts = [each for each in question.columns if each.field_type.is_text and each.name in profiles]
+    fields = [each for each in list_facet_fields(texts, profiles) if each.kind is FacetKind.VALUES]
     names = [each.column.name for each in fields]
     names.sort(key=lambda name: -profiles[name]["distinct"])
     sent = (("resource_id", str(resource.pk)), ("limit", str(MAX_SUGGESTED_VALUES)))
@@ -86,11 +116,31 @@ def _list_tabs(question: PageQuestion) -> Iterator[tuple[str, str, str]]:
     yield "table", _("Table"), reverse_in_locale(request, "resource", pk) + whole.query
     if path := find_path(request, "chart", pk):
         yield "chart", _("Chart"), path + drawn
-    profiles = question.profiles
     if (path := find_path(request, "map", pk)) and (
-        has_map(question.columns, profiles.fields if profiles else {})
-        or request.path.endswith("/map/")
+        has_map(question.columns, question.field_profiles) or request.path.endswith("/map/")
     ):
         yield "map", _("Map"), path + drawn
     about = reverse_in_locale(request, "about", pk)
     yield "about", pgettext("page", "About"), about + whole.query
+
+
+class AboutView(ResourcePageView):
+    """The description, the facts, and the statistics of the columns of the table."""
+
+    template = "about.html"
+
+    def build_context(
+        self, read: ConsistentRead, query: PageQuery, columns: Sequence[Column]
+    ) -> dict[str, Any]:
+        """Describe the resource, whatever is asked of its records."""
+        resource = read.resource
+        profiles = read_profiles(resource.table_version_id, using=read.connection.alias)
+        choice = choose_columns(columns, query)
+        question = PageQuestion(self.request, read, query, columns, choice, profiles)
+        return {
+            **describe_head(question, "about"),
+            "description": render_markdown(resource.local_description.text, 20_000),
+            "sections": build_sections(question, Place.ABOUT),
+            "notes": describe_fields(choice.columns, profiles),
+            "has_figures": profiles is not None,
+        }

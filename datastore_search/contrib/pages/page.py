@@ -3,33 +3,178 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack, suppress
 from http import HTTPStatus
 from typing import Any, ClassVar
+from urllib.parse import urlencode, urlsplit
+from uuid import UUID
 
+import django
 from django.conf import settings
+from django.contrib.auth import REDIRECT_FIELD_NAME
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.http.response import HttpResponseBase
-from django.shortcuts import redirect, render
+from django.shortcuts import redirect, render, resolve_url
+from django.urls import (
+    NoReverseMatch,
+    Resolver404,
+    get_script_prefix,
+    resolve,
+    reverse,
+    translate_url,
+)
 from django.utils import translation
-from django.utils.cache import add_never_cache_headers
+from django.utils.cache import add_never_cache_headers, patch_vary_headers
 from django.utils.encoding import escape_uri_path
+from django.utils.functional import Promise
 from django.utils.html import format_html
+from django.utils.module_loading import import_string
+from django.utils.translation import gettext_lazy
 
 from ...models import Resource
 from ...search import ConsistentRead
-from ...web.addresses import find_path, reverse_in_locale
+from ...web.addresses import find_path, keep_locale, reverse_in_locale
 from ...web.caching import Validators, set_cache_headers
-from ...web.errors import ErrorMessage
+from ...web.errors import ErrorMessage, describe_access_denied, forget_unreadable_user
+from ...web.languages import choose_language_codes, get_own_name
 from ...web.views import ResourceWebView, WebView
+from .columns import Column, build_columns
 from .conf import conf
-from .embedding import framing
-from .embedding.framing import EMBED, allow_framing, list_frame_ancestors
-from .links import Parameters, add_query_string
-from .shell import build_shell, find_sign_in_address
-from .table.columns import Column, build_columns
-from .table.page_query import PageQuery, clean_parameters, list_shared_parameters, parse_page_query
-from .table.query_string import CHANGE, apply_change
+from .question import (
+    CHANGE,
+    EMBED,
+    PageQuery,
+    Pair,
+    apply_change,
+    clean_parameters,
+    list_shared_parameters,
+    parse_page_query,
+)
+
+Parameters = Iterable[tuple[str, str]]
+
+
+def add_query_string(path: str, parameters: Parameters) -> str:
+    """Append parameters to a path as a query string; without parameters the path is unchanged."""
+    query = urlencode(list(parameters))
+    return f"{path}?{query}" if query else path
+
+
+def reverse_first(*names: str) -> str:
+    """Return the path of the first of some URLs that the portal has; empty if it has none."""
+    for name in names:
+        with suppress(NoReverseMatch):
+            return reverse(name)
+    return ""
+
+
+# Frames -------------------------------------------------------------------------------------------
+
+#: The sources of no page at all, and of the portal's own pages.
+NONE, SELF = ["'none'"], ["'self'"]
+
+
+def list_frame_ancestors() -> list[str]:
+    """List the sources that may frame an embedded page; an empty setting allows none."""
+    return list(conf.FRAME_ANCESTORS) or NONE
+
+
+def allow_framing(request: HttpRequest, response: HttpResponseBase) -> None:
+    """
+    Send ``frame-ancestors`` with an embedded page, within the portal's own policy if it has one.
+
+    Two policies would both apply, so the directive replaces the portal's.  The header
+    ``X-Frame-Options`` is left as it is: browsers pass over it where a policy has
+    ``frame-ancestors``, and it still holds where something else removes the policy.
+
+    Source: HTML Living Standard, "The X-Frame-Options header"; CSP Level 3, section 6.4.2.
+    """
+    policy: dict[str, Any] = {"frame-ancestors": list_frame_ancestors()}
+    get_nonce, decorator = "django.middleware.csp.get_nonce", ""
+    if django.VERSION >= (6, 0) and import_string(get_nonce)(request) is not None:
+        decorator = "django.views.decorators.csp.csp_override"
+        policy = {**settings.SECURE_CSP, **policy}
+    elif hasattr(request, "csp_nonce") and getattr(settings, "CONTENT_SECURITY_POLICY", None):
+        decorator = "csp.decorators.csp_replace"
+    if decorator:
+        # As the decorator of a view marks a response, for the middleware that sends the policy.
+        import_string(decorator)(policy)(lambda _request: response)(request)
+    else:
+        response["Content-Security-Policy"] = f"frame-ancestors {' '.join(list_frame_ancestors())}"
+
+
+# The shell ----------------------------------------------------------------------------------------
+
+#: Of the address to which signing in or out leads back.
+MAX_RETURN_LENGTH = 2_000
+
+#: The names of viewers in the documentation of drf-spectacular.
+_VIEWER_NAMES = ("swagger-ui", "redoc")
+
+#: The usual names of the page that signs a user out, of which no setting of Django knows.
+_SIGN_OUT_NAMES = ("logout", "account_logout")
+
+#: The admin lets only its own users sign out.
+_ADMIN_SIGN_OUT_NAME = "admin:logout"
+
+
+def build_shell(request: HttpRequest, language: str, parameters: Parameters) -> dict[str, Any]:
+    """
+    Build the links around a page in a language; empty where there is no such page.
+
+    ``parameters`` ask for the same in every language.
+    """
+    address = request.get_full_path()
+    address = address if len(address) <= MAX_RETURN_LENGTH else request.path
+    is_authenticated = request.user.is_authenticated
+    of_admin = [_ADMIN_SIGN_OUT_NAME] if getattr(request.user, "is_staff", False) else []
+    return {
+        "language": get_own_name(language),
+        "languages": _list_languages(request, language, tuple(parameters)),
+        "viewer_address": keep_locale(request, reverse_first(*_VIEWER_NAMES)),
+        "sign_in_address": "" if is_authenticated else find_sign_in_address(address),
+        "sign_out_address": reverse_first(*_SIGN_OUT_NAMES, *of_admin) if is_authenticated else "",
+        "return_address": address,
+    }
+
+
+def _list_languages(
+    request: HttpRequest, present: str, parameters: Parameters
+) -> list[dict[str, str]]:
+    """
+    List the languages of the portal in which the page has another address.
+
+    The link keeps the question of the page, the absolute address does not; the link to the present
+    language is empty.
+    """
+    codes = choose_language_codes(present)
+    path = f"{get_script_prefix()}{request.path_info.removeprefix('/')}"
+    addresses = {code: translate_url(path, code) for code in codes}
+    if len(set(addresses.values())) <= 1:  # one language, or none in the path
+        return []
+    return [
+        {
+            "code": code,
+            "name": get_own_name(code),
+            "link": "" if code == present else add_query_string(address, parameters),
+            "address": request.build_absolute_uri(address),
+        }
+        for code, address in addresses.items()
+    ]
+
+
+def find_sign_in_address(return_address: str) -> str:
+    """Find the portal's sign-in page, which leads back; empty if ``LOGIN_URL`` leads nowhere."""
+    try:
+        address = resolve_url(settings.LOGIN_URL)
+        resolve(urlsplit(address).path)
+    except (NoReverseMatch, Resolver404):
+        return ""
+    return add_query_string(address, [(REDIRECT_FIELD_NAME, return_address)])
+
+
+# Pages --------------------------------------------------------------------------------------------
 
 #: The header that pages depend on: it has the session.
 _VARY = ("Cookie",)
@@ -74,7 +219,7 @@ class PageView(WebView):
     def describe_embedding(self, parameters: Parameters, title: str) -> dict[str, Any]:
         """Write the HTML that shows the page in a frame; nothing if no page may frame it."""
         ancestors = list_frame_ancestors()
-        if ancestors == framing.NONE:
+        if ancestors == NONE:
             return {}
         address = add_query_string(self.request.path, [*parameters, (EMBED, "1")])
         code = format_html(
@@ -82,7 +227,7 @@ class PageView(WebView):
             self.request.build_absolute_uri(address),
             title,
         )
-        return {"embed_code": code, "is_framed_by_portal_only": ancestors == framing.SELF}
+        return {"embed_code": code, "is_framed_by_portal_only": ancestors == SELF}
 
     def render_error(self, error: ErrorMessage) -> HttpResponse:
         """Render an error page, which no cache keeps."""
@@ -120,27 +265,35 @@ class ResourcePageView(ResourceWebView, PageView):
     #: The template; that of the embedded form is named alike, after "embedded_".
     template: ClassVar[str]
 
+    #: The parameters of its address, cleaned.
+    parameters: Sequence[Pair]
+
+    #: What is held until the page is rendered, such as a slot.
+    held: ExitStack
+
     def answer(self, read: ConsistentRead) -> HttpResponse:
         """Answer the question of the parameters, for a user who may read the resource."""
         resource = read.resource
         self.check_may_read(resource)
         validators = self._build_validators(resource)
         self.status, self.is_complete, self.link = HTTPStatus.OK, True, ""
-        query = parse_page_query(clean_parameters(self.request.GET), resource)
         if CHANGE in self.request.GET:
             changed = apply_change(self.request.GET, list(resource.types))
             return redirect(add_query_string(self.request.path, changed))
+        self.parameters = clean_parameters(self.request.GET)
+        query = parse_page_query(self.parameters, read)
         self.shared_parameters = list_shared_parameters(query)
-        context = self.build_context(read, query, build_columns(resource))
-        if isinstance(context, HttpResponse):
-            if validators and context.status_code == HTTPStatus.OK:
-                validators.set_headers(context, self.request)
-            return context
-        own = {"resource": resource, "title": str(resource)}
-        template = f"embedded_{self.template}" if self.is_embedded else self.template
-        response = self.render_page(
-            template, own | context, private=resource.private, status=self.status
-        )
+        with ExitStack() as self.held:
+            context = self.build_context(read, query, build_columns(resource))
+            if isinstance(context, HttpResponse):
+                if validators and context.status_code == HTTPStatus.OK:
+                    validators.set_headers(context, self.request)
+                return context
+            own = {"resource": resource, "title": str(resource)}
+            template = f"embedded_{self.template}" if self.is_embedded else self.template
+            response = self.render_page(
+                template, own | context, private=resource.private, status=self.status
+            )
         if validators and self.status == HTTPStatus.OK and self.is_complete:
             validators.set_headers(response, self.request)
         if self.link:
@@ -190,8 +343,60 @@ class NamedPageView(ResourceWebView, PageView):
         return response
 
 
+# Errors -------------------------------------------------------------------------------------------
+
+
 def render_error_page(request: HttpRequest, error: ErrorMessage) -> HttpResponse:
     """Render the page of an error of a view that is none of the pages."""
     view = PageView()
     view.setup(request)
     return view.render_error(error)
+
+
+_TITLES: Mapping[int, str | Promise] = {
+    HTTPStatus.FORBIDDEN: gettext_lazy("Access denied"),
+    HTTPStatus.NOT_FOUND: gettext_lazy("Not found"),
+    HTTPStatus.TOO_MANY_REQUESTS: gettext_lazy("Not available at the moment"),
+    HTTPStatus.SERVICE_UNAVAILABLE: gettext_lazy("Not available at the moment"),
+}
+#: A stand-in for the id of a resource.
+_ANY_ID = UUID(int=0)
+
+_TITLE = gettext_lazy("This file cannot be downloaded")
+
+#: The members of an envelope's ``error`` that name nothing that a person has typed.
+_UNNAMED = ("message", "query", "format")
+
+
+def explain_failure(request: HttpRequest, response: Any, error: Mapping[str, Any]) -> None:
+    """
+    Show the failure of a file as a page to clients that prefer HTML.
+
+    Programs, which accept anything or JSON, get the envelope, as everyone does in a portal without
+    the pages.
+    """
+    patch_vary_headers(response, ("Accept",))
+    kind = request.get_preferred_type(["application/json", "text/html"])
+    has_page = kind == "text/html" and find_path(request, "resource", _ANY_ID)
+    if request.method != "GET" or not has_page:
+        return
+    with translation.override(response["Content-Language"]):
+        forget_unreadable_user(request)
+        status = HTTPStatus(response.status_code)
+        message = "\n".join(
+            str(message) if name in _UNNAMED else f"{name}: {message}"
+            for name, messages in error.items()
+            if name != "__type"
+            for message in (messages if isinstance(messages, list) else [messages])
+        )
+        if status == HTTPStatus.FORBIDDEN:
+            message = describe_access_denied(is_authenticated=request.user.is_authenticated)
+        view = PageView()
+        view.setup(request)
+        view.shared_parameters = [
+            (name, value) for name, values in request.GET.lists() for value in values
+        ]
+        page = view.render_error(ErrorMessage(status, str(_TITLES.get(status, _TITLE)), message))
+        response.content = page.content
+        for name in ("Content-Type", "Cache-Control"):
+            response[name] = page[name]

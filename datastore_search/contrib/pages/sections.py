@@ -12,8 +12,8 @@ from django.http import HttpRequest
 from ...contributions import Table
 from ...models import Profiles
 from ...search import ConsistentRead
-from .table.columns import Column, ColumnChoice
-from .table.page_query import PageQuery
+from .columns import Column, ColumnChoice
+from .question import PageQuery
 
 
 class Place(StrEnum):
@@ -43,6 +43,11 @@ class PageQuestion:
     choice: ColumnChoice
     profiles: Profiles | None
     total: int = 0
+
+    @property
+    def field_profiles(self) -> Mapping[str, Mapping[str, Any]]:
+        """The profiles by the names of fields; none where they are not known."""
+        return self.profiles.fields if self.profiles else {}
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from django.apps import apps
 from django.urls import path, re_path
 
-from .about import AboutView
 from .api_examples import ApiView
+from .head import AboutView
 from .page import NamedPageView
-from .record.views import RecordView
-from .table.views import ResourceView
+from .record import RecordView
+from .table import ResourceView
 
 urlpatterns = [
     path("datastore/<uuid:resource_id>/", ResourceView.as_view(), name="resource"),
@@ -24,13 +24,12 @@ urlpatterns = [
     ),
 ]
 if apps.is_installed("datastore_search.contrib.catalogue"):
-    from .catalogue.views import CatalogueView
+    from .catalogue import CatalogueView
 
     urlpatterns.append(path("datastore/", CatalogueView.as_view(), name="catalogue"))
 if apps.is_installed("datastore_search.contrib.analysis"):
-    from .charts.views import ChartView
-    from .maps.outlines import show_outlines
-    from .maps.views import MapView
+    from .charts.chart import ChartView
+    from .maps.map import MapView, show_outlines
 
     urlpatterns += [
         path("datastore/<uuid:resource_id>/chart/", ChartView.as_view(), name="chart"),

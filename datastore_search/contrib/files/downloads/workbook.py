@@ -23,8 +23,8 @@ from typing import Any
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from ....downloads.delimited import begins_like_formula
 from ....downloads.dump import BLOCK_BYTES, PROGRESS, REPORTED_ROWS, Dump
+from ....downloads.text_rows import begins_like_formula
 from ....field_types import get_field_type
 from ....messages.availability import NoRoomForAnswer
 from ....messages.downloads import UnwritableFile

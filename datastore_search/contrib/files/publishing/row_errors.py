@@ -12,7 +12,7 @@ from django.db.models import Q
 from django.utils import translation
 from django.utils.translation import gettext as _
 
-from ....downloads.delimited import disarm
+from ....downloads.text_rows import disarm
 from ..formats.duckdb_sql import SQL, quote_literal
 from ..formats.staging import ROW_ERRORS, StagedTable
 from ..messages import Notice

@@ -1,16 +1,18 @@
-"""The figures of a chart: groups of the matches of a question, in the order of the axis."""
+"""What a chart shows, by the parameters of its address, and its figures."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
-from datetime import timedelta
-from decimal import Decimal
-from typing import cast
+from datetime import date, datetime, timedelta
+from decimal import Decimal, InvalidOperation
+from itertools import islice, zip_longest
+from typing import Any, cast
 
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from ....filters import In
 from ....filters.names import SortKey
@@ -18,14 +20,357 @@ from ....messages import shorten
 from ....messages.bidi import show_bidi_controls
 from ....search import ConsistentRead, Query
 from ...analysis.aggregates import AggregateQuery, read_aggregate
-from ...analysis.errors import TooManyChartGroups
-from ...analysis.groups import INTERVALS
+from ...analysis.errors import (
+    InvalidChartChoice,
+    TooManyChartGroups,
+    UngroupableField,
+    UnsupportedOption,
+)
+from ...analysis.groups import INTERVALS, GroupBy
 from ...analysis.metrics import Metric
-from ...analysis.steps import Bound, Key, list_steps
-from ..table.query_string import Pair
-from ..table.records import Digits, format_number, format_value, parse_record, shorten_number
-from ..table.typed_values import write_value
-from .query import EACH, ChartQuery, Grouping
+from ..columns import Column, find_column
+from ..facet_fields import FacetKind, find_kind, is_skewed, list_facet_fields, list_useful
+from ..languages import Phrase, capitalize_phrase, compose_phrase, mark_text
+from ..question import Pair
+from ..records import parse_record
+from ..values import Digits, format_number, format_value, shorten_number, write_value
+
+#: The figures by the names of addresses: the metrics of ``analysis``.
+FIGURES = {
+    "count": gettext_lazy("number of records"),
+    "sum": gettext_lazy("sum"),
+    "avg": gettext_lazy("mean"),
+    "min": gettext_lazy("minimum"),
+    "max": gettext_lazy("maximum"),
+    "median": gettext_lazy("median"),
+}
+
+#: Steps of the axis, by the names of addresses.
+EACH, RANGES = "each", "ranges"
+STEPS = {
+    "year": gettext_lazy("per year"),
+    "quarter": gettext_lazy("per quarter"),
+    "month": gettext_lazy("per month"),
+    "week": gettext_lazy("per week"),
+    "day": gettext_lazy("per day"),
+    "hour": gettext_lazy("per hour"),
+    RANGES: gettext_lazy("in ranges"),
+    EACH: gettext_lazy("each value"),
+}
+
+#: Forms of a chart whose groups are split, by the names of addresses.
+LINES, STACKED, SHARES, GROUPED = "lines", "stacked", "shares", "grouped"
+FORMS = {
+    STACKED: gettext_lazy("stacked"),
+    SHARES: gettext_lazy("shares of 100%"),
+    GROUPED: gettext_lazy("side by side"),
+    LINES: gettext_lazy("lines"),
+}
+
+#: Ranges of numbers where the profile proposes no width that ``datastore_aggregate`` takes.
+_BINS, _MIN_WIDTH, _MAX_WIDTH = 20, Decimal("1E-30"), Decimal("1E+30")
+
+#: Days of the periods that an axis and a split may have, if no step is chosen, and their number.
+_DAYS = {"day": 1, "month": 30.5, "quarter": 91.5}
+_MAX_PERIODS, _MAX_SPLIT_PERIODS = 62, 8
+
+_MAX_PROPOSALS = 6
+
+#: Choices that a message names.
+_MAX_NAMED = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Grouping:
+    """A field by which records are grouped, in steps that are one of ``STEPS``."""
+
+    column: Column
+    group: GroupBy
+
+    @property
+    def step(self) -> str:
+        """The name of the steps."""
+        return self.group.interval or (RANGES if self.group.width or self.group.bins else EACH)
+
+    @property
+    def has_categories(self) -> bool:
+        """Return whether groups have no order of their own: the largest come first."""
+        return self.column.field_type.is_text
+
+    @property
+    def label(self) -> Phrase:
+        """The field and its periods in words."""
+        field, is_logarithmic = self.column.marked_label, self.group.is_logarithmic
+        step = _("in logarithmic ranges") if is_logarithmic else str(STEPS[self.step])
+        is_named = self.step in INTERVALS or is_logarithmic
+        template = "%(field)s, %(step)s" if is_named else "%(field)s"
+        return compose_phrase(template, field=field, step=step)
+
+
+@dataclass(frozen=True, slots=True)
+class ChartQuery:
+    """
+    One chart.
+
+    ``figure`` is one of ``FIGURES``, ``of`` the field that it is of (None for ``count``), and
+    ``form`` one of ``FORMS``, empty for plain bars.
+    """
+
+    figure: str
+    of: Column | None
+    by: Grouping
+    split: Grouping | None = None
+    form: str = ""
+
+    @property
+    def metric(self) -> Metric:
+        """The figure, as the column ``value``."""
+        return Metric("value", self.figure, self.of.name if self.of else "")
+
+    @property
+    def is_additive(self) -> bool:
+        """Return whether the figures of groups have a sum that says something."""
+        return self.figure in {"count", "sum"}
+
+    @property
+    def figure_label(self) -> Phrase:
+        """What is measured, in words."""
+        if self.of is None:
+            return mark_text(str(FIGURES["count"]))
+        figure = str(FIGURES[self.figure])
+        return compose_phrase(
+            _("%(figure)s of %(field)s"), figure=figure, field=self.of.marked_label
+        )
+
+    @property
+    def title(self) -> Phrase:
+        """The chart in words."""
+        title = compose_phrase(
+            _("%(figure)s by %(field)s"), figure=self.figure_label, field=self.by.label
+        )
+        if self.split:
+            field = self.split.label
+            title = compose_phrase(_("%(title)s, split by %(field)s"), title=title, field=field)
+        return capitalize_phrase(title)
+
+    @property
+    def pairs(self) -> tuple[Pair, ...]:
+        """The parameters of its address."""
+        is_split_period = self.split and self.split.step in INTERVALS and self.by.has_categories
+        values = {
+            "show": self.figure,
+            "of": self.of.name if self.of else "",
+            "by": self.by.column.name,
+            "per": self.split.step if self.split and is_split_period else self.by.step,
+            "split": self.split.column.name if self.split else "",
+            "as": self.form,
+        }
+        return tuple((name, value) for name, value in values.items() if value)
+
+
+class ChartParser:
+    """Reads what a chart shows from an address, or proposes it."""
+
+    def __init__(
+        self, columns: Sequence[Column], profiles: Mapping[str, Mapping[str, Any]]
+    ) -> None:
+        """Take the columns of all fields."""
+        self._columns = columns
+        self.groupable = [column for column in columns if not column.field_type.is_nested]
+        self.measurable = [column for column in columns if column.field_type.is_number]
+        self._profiles = profiles
+
+    def parse(self, sent: Mapping[str, str]) -> ChartQuery | None:
+        """
+        Read a chart; without a field for its groups, propose one.  None if no field suits.
+
+        Raises: ``UnknownField``, ``UngroupableField``, ``UnsupportedOption``,
+        ``InvalidChartChoice``.
+        """
+        by, of, split = (find_column(sent.get(n, ""), self._columns) for n in ("by", "of", "split"))
+        for name, column in (("by", by), ("split", split)):
+            if column and column not in self.groupable:
+                raise UngroupableField(parameter=name, field=column.name, type=column.type)
+        figure = sent.get("show", "")
+        _check_choice("show", figure, FIGURES if self.measurable else ["count"])
+        if of and of not in self.measurable and figure not in {"", "count"}:
+            option = str(FIGURES[figure])
+            raise UnsupportedOption(parameter="of", field=of.name, type=of.type, option=option)
+        others = [column.name for column in self.groupable if column != by]
+        _check_choice("split", sent.get("split", ""), others)
+        if not by:
+            proposed = next((c for c in self._propose(None) if c.by.column != split), None)
+            if not proposed:
+                return None
+            by = proposed.by.column
+            if "split" not in sent and proposed.split:
+                split = proposed.split.column
+        if figure in {"", "count"}:
+            figure, of = "count", None
+        elif not of:
+            of = next((each for each in self.measurable if each != by), self.measurable[0])
+        return self._build(figure, of, by, split, sent)
+
+    def propose(self, shown: ChartQuery | None) -> list[ChartQuery]:
+        """Propose other charts than the one shown."""
+        charts = [chart for chart in dict.fromkeys(self._propose(shown)) if chart != shown]
+        return charts[:_MAX_PROPOSALS]
+
+    def _propose(self, shown: ChartQuery | None) -> Iterator[ChartQuery]:
+        """Propose charts by a date and a category, that of a chart first, then by a number."""
+        fields = list_useful(list_facet_fields(self.groupable, self._profiles), self._profiles)
+        useful = [each.column for each in fields]
+        known = [each for each in fields if not each.is_guessed]
+        values = [each.column for each in known if each.kind is FacetKind.VALUES]
+        if shown and shown.by.column in values:
+            values.insert(0, shown.by.column)
+        dates = [each for each in useful if each.field_type.has_day][:1]
+        numbers = [each for each in useful if each in self.measurable and each not in values][:1]
+        for date_, category in zip(dates, values, strict=False):
+            yield self._build("count", None, date_, category)
+            if shown:
+                yield self._build("count", None, category, date_)
+        for by in [*values[:1], *dates, *numbers]:
+            yield self._build("count", None, by)
+        for by in [*dates, *values[:1]] if numbers else ():
+            yield self._build("sum", numbers[0], by)
+        for by in [*useful, *self.groupable][:1]:
+            yield self._build("count", None, by)
+
+    def _build(
+        self,
+        figure: str,
+        of: Column | None,
+        by: Column,
+        split: Column | None = None,
+        sent: Mapping[str, str] = {},
+    ) -> ChartQuery:
+        """Build a chart, in the proposed steps and form where none are sent."""
+        step, form = sent.get("per", ""), sent.get("as", "")
+        fields = [by, split] if split else [by]
+        _check_choice("per", step, [n for n in STEPS if any(_suits(each, n) for each in fields)])
+        axis = self._group(by, step, _MAX_PERIODS)
+        # The step is that of the split if the axis has none.
+        step = "" if axis.step == step else step
+        series = split and self._group(split, step, _MAX_SPLIT_PERIODS)
+        chart = ChartQuery(figure, of, axis, series or None)
+        forms = [each for each in FORMS if _fits(each, chart)]
+        _check_choice("as", form, forms)
+        if not form:
+            form = forms[0 if chart.is_additive else -1] if series else ""
+        return replace(chart, form=form)
+
+    def _group(self, column: Column, step: str, most: int) -> Grouping:
+        profile = self._profiles.get(column.name, {})
+        if not _suits(column, step):
+            has_values = find_kind(column, profile or None) is FacetKind.VALUES
+            step = RANGES if column.field_type.is_number and not has_values else EACH
+            if column.field_type.has_day:
+                step = _choose_interval(profile, most)
+        if step != RANGES:
+            return Grouping(column, GroupBy(column.name, step if step in INTERVALS else ""))
+        is_logarithmic = is_skewed(column, profile)
+        # The ranges of a profile have bounds that people can read.
+        bounds = profile.get("histogram", {}).get("bounds", (0, 0))
+        first, second, *_others = map(Decimal, map(str, bounds))
+        has_width = _MIN_WIDTH <= second - first <= _MAX_WIDTH and not is_logarithmic
+        width, bins = (second - first, None) if has_width else (None, _BINS)
+        return Grouping(column, GroupBy(column.name, "", "", width, bins, is_logarithmic))
+
+
+def _check_choice(name: str, value: str, choices: Collection[str]) -> None:
+    if value and value not in choices:
+        known = ", ".join(islice(choices, _MAX_NAMED)) or _("none without “split”")
+        raise InvalidChartChoice(parameter=name, name=name, value=value[:100], known=known)
+
+
+def _choose_interval(profile: Mapping[str, Any], most: int) -> str:
+    """Choose an interval that gives as few periods as fit, or years."""
+    try:
+        ends = [date.fromisoformat(str(profile[name])[:10]) for name in ("min", "max")]
+    except (KeyError, ValueError):
+        return "year"
+    days = (ends[1] - ends[0]).days
+    return next((step for step, each in _DAYS.items() if days <= most * each), "year")
+
+
+def _fits(form: str, chart: ChartQuery) -> bool:
+    if form == LINES:
+        return not chart.by.has_categories
+    return chart.split is not None and (form == GROUPED or chart.is_additive)
+
+
+def _suits(by: Column, step: str) -> bool:
+    kind = by.field_type
+    if step in INTERVALS:
+        return kind.has_day and not (step == "hour" and not kind.is_timestamp)
+    if step == RANGES:
+        return kind.is_number
+    return step == EACH and not kind.is_timestamp and (kind.is_integer or not kind.is_number)
+
+
+# Steps --------------------------------------------------------------------------------------------
+
+#: The value of a group; it can be compared and hashed.
+Key = str | bool | None
+
+#: The beginning or the end of a step: a moment or a number.
+Bound = Any
+
+_MONTHS = {"year": 12, "quarter": 3, "month": 1}
+
+
+def list_steps(group: GroupBy, keys: Iterable[Key], most: int) -> dict[Key, tuple[Bound, Bound]]:
+    """
+    List the keys and the bounds of all steps, also of those between the groups without records.
+
+    The last range of a number of bins has no known end.  What is no moment or number has no step.
+
+    Raises: ``TooManyChartGroups`` for more than ``most`` steps.
+    """
+    bounds = ((_parse_bound(key, is_moment=bool(group.interval)), key) for key in keys)
+    lows = {low: key for low, key in bounds if low is not None}
+    if not lows:
+        return {}
+    if group.bins:
+        ends = sorted(lows)
+        return {lows[low]: (low, high) for low, high in zip_longest(ends, ends[1:])}
+    low, last = min(lows), max(lows)
+    first, steps = str(lows[low]), dict[Key, tuple[Bound, Bound]]()
+    for _number in range(most):
+        high = _find_next_period(low, group.interval) if group.interval else low + group.width
+        # As PostgreSQL writes the others.
+        key = low.isoformat()[: len(first[:19])] + first[19:] if group.interval else str(low)
+        steps[lows.get(low, key)] = low, high
+        low = high
+        if low > last:
+            return steps
+    raise TooManyChartGroups
+
+
+def _parse_bound(key: object, *, is_moment: bool) -> Bound:
+    """Parse the beginning of a step; None for a date that does not exist, and for no number."""
+    try:
+        if is_moment:
+            return datetime.fromisoformat(str(key)[:19])
+        number = Decimal(str(key))
+    except (ValueError, InvalidOperation):
+        return None
+    return number if number.is_finite() else None
+
+
+def _find_next_period(moment: datetime, interval: str) -> datetime:
+    """Find the beginning of the next period; after the last one is the end of the calendar."""
+    try:
+        if interval not in _MONTHS:
+            return moment + timedelta(**{f"{interval}s": 1})
+        months = moment.year * 12 + moment.month - 1 + _MONTHS[interval]
+        return moment.replace(year=months // 12, month=months % 12 + 1)
+    except (ValueError, OverflowError):
+        return moment.max
+
+
+# Figures ------------------------------------------------------------------------------------------
 
 #: Groups along the axis: values of a text, and periods, ranges or other values.
 MAX_CATEGORIES = 50
@@ -105,7 +450,7 @@ class ChartData:
 
 
 @dataclass(frozen=True, slots=True)
-class _Row:
+class _Figure:
     """A group of the answer; ``value`` is None where there is no number."""
 
     key: Key
@@ -113,11 +458,11 @@ class _Row:
     value: Decimal | None
     record_count: int
 
-    def add(self, other: _Row) -> _Row:
+    def add(self, other: _Figure) -> _Figure:
         """Add the figures of another row."""
         values = [each.value for each in (self, other) if each.value is not None]
         value = sum(values, Decimal()) if values else None
-        return _Row(self.key, OTHERS, value, self.record_count + other.record_count)
+        return _Figure(self.key, OTHERS, value, self.record_count + other.record_count)
 
 
 def read_chart(read: ConsistentRead, query: Query, chart: ChartQuery) -> ChartData:
@@ -132,14 +477,21 @@ def read_chart(read: ConsistentRead, query: Query, chart: ChartQuery) -> ChartDa
         counts[row.series] += row.record_count
     series = _choose_series(chart, [key for key, _count in counts.most_common()])
     keys = {each.key for each in series}
-    found: dict[Key, dict[Key, _Row]] = {}
+    found: dict[Key, dict[Key, _Figure]] = {}
     for row in rows:
         group, key = found.setdefault(row.key, {}), row.series if row.series in keys else OTHERS
         group[key] = group[key].add(row) if key in group else row
     values = _list_values(chart.by, list(found))
     if len(values) > MAX_STEPS:
         raise TooManyChartGroups
-    groups = [_build_group(chart, each, found.get(each.key, {}), series) for each in values]
+    missing = Decimal() if chart.is_additive else None  # the count and the sum of no records are 0
+    groups = []
+    for each in values:
+        own = found.get(each.key, {})
+        figures = [own[one.key].value if one.key in own else missing for one in series]
+        count = sum(row.record_count for row in own.values())
+        points = tuple(_build_point(chart, figure) for figure in figures)
+        groups.append(Group(each, points, count))
     if chart.by.has_categories and chart.is_additive:
         groups.sort(key=lambda each: -sum(point.size for point in each.points if point))
     return ChartData(tuple(groups), tuple(series), max(total, len(groups)), len(counts))
@@ -161,7 +513,7 @@ def _choose_series(chart: ChartQuery, keys: Sequence[Key]) -> list[Value]:
     return [*shown, *[Value(OTHERS, _("others"), "", conditions)] * chart.is_additive]
 
 
-def _read_rows(read: ConsistentRead, query: Query, chart: ChartQuery) -> tuple[list[_Row], int]:
+def _read_rows(read: ConsistentRead, query: Query, chart: ChartQuery) -> tuple[list[_Figure], int]:
     """Read the groups, and their number where only the largest are read."""
     if not chart.by.has_categories:
         return _read_groups(read, query, chart, _MAX_ROWS)[0], 0
@@ -175,54 +527,38 @@ def _read_rows(read: ConsistentRead, query: Query, chart: ChartQuery) -> tuple[l
 
 def _read_groups(
     read: ConsistentRead, query: Query, chart: ChartQuery, limit: int
-) -> tuple[list[_Row], int]:
+) -> tuple[list[_Figure], int]:
     """Read all groups in pages, or a few with the largest figures."""
     group_by = {"group": chart.by.group} | ({"split": chart.split.group} if chart.split else {})
     is_cut = limit == MAX_CATEGORIES
     sort = (SortKey("value", descending=True, nulls_first=False),) if is_cut else ()
-    asked = Query(limit=min(limit, _PAGE_ROWS), q=query.q, filters=query.filters, sort=sort)
+    asked = replace(query, limit=min(limit, _PAGE_ROWS), sort=sort)
     metrics = chart.metric, Metric("records", "count")
-    rows: list[_Row] = []
+    rows: list[_Figure] = []
     while True:
         wanted = AggregateQuery(replace(asked, offset=len(rows)), group_by, metrics)
         with closing(read_aggregate(read, wanted)) as page:
             total = page.total or 0
             if total > limit and not is_cut:
                 raise TooManyChartGroups
-            rows += map(_read_row, map(parse_record, page.texts))
+            for record in map(parse_record, page.texts):
+                value = record["value"]
+                number = Decimal(value) if isinstance(value, Digits) else None
+                key, series = (cast("Key", record.get(name)) for name in ("group", "split"))
+                rows.append(_Figure(key, series, number, int(str(record["records"]))))
             if is_cut or len(rows) >= total or not page.record_count:
                 return rows, total
-
-
-def _read_row(record: Mapping[str, object]) -> _Row:
-    key, series = (cast("Key", record.get(name)) for name in ("group", "split"))
-    value = record["value"]
-    number = Decimal(value) if isinstance(value, Digits) else None
-    return _Row(key, series, number, int(str(record["records"])))
-
-
-def _build_group(
-    chart: ChartQuery, value: Value, rows: Mapping[Key, _Row], series: Sequence[Value]
-) -> Group:
-    # The count and the sum of no records are 0.
-    missing = Decimal() if chart.is_additive else None
-    figures = [rows[each.key].value if each.key in rows else missing for each in series]
-    count = sum(row.record_count for row in rows.values())
-    return Group(value, tuple(_build_point(chart, each) for each in figures), count)
 
 
 def _build_point(chart: ChartQuery, value: Decimal | None) -> Point | None:
     if value is None or abs(size := float(value)) > _MAX_SIZE:
         return None
-    digits = f"{value:f}"
-    shown = _round_digits(value) if chart.figure in {"avg", "median"} else digits
+    digits = shown = f"{value:f}"
+    if chart.figure in {"avg", "median"}:
+        # A computed number has a few figures, or is a whole number if that has more.
+        decimals = max(0, _MAX_FIGURES - 1 - value.adjusted())
+        shown = _write(Decimal(f"{value:.{decimals}f}"))
     return Point(digits, format_number(shorten_number(shown)), size)
-
-
-def _round_digits(number: Decimal) -> str:
-    """Round a computed number to a few figures, or to a whole number if that has more."""
-    decimals = max(0, _MAX_FIGURES - 1 - number.adjusted())
-    return _write(Decimal(f"{number:.{decimals}f}"))
 
 
 def _write(number: Decimal) -> str:
@@ -244,7 +580,7 @@ def _list_values(by: Grouping, keys: Sequence[Key]) -> list[Value]:
             is_on_axis = by.has_categories or (by.step == EACH and key is not None)
             label, language = _("empty"), ""
             if key is not None:
-                text = show_bidi_controls(format_value(by.column, key))
+                text = show_bidi_controls(format_value(by.column.type, key))
                 label, language = shorten(text, _MAX_LABEL_LENGTH), by.column.value_language
             values[key] = Value(key, label, language, _find_equal(by, key), None, is_on_axis)
     return list(values.values())

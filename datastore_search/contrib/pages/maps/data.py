@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ....filters import Comparison, Condition
 from ....messages import shorten
@@ -20,12 +20,11 @@ from ....search import ID, ConsistentRead, Query, read_page
 from ...analysis.aggregates import AggregateQuery, read_aggregate
 from ...analysis.groups import GroupBy
 from ...analysis.metrics import Metric
-from ..record.keys import encode_key, list_key_fields
-from ..table.columns import Column
-from ..table.query_string import QueryString
-from ..table.records import format_number, format_value, parse_record
-from .geometry import MAX_LATITUDE, MAX_LONGITUDE, Path, list_paths
-from .query import MapQuery
+from ..columns import Column
+from ..question import QueryString
+from ..records import encode_key, list_key_fields, parse_record
+from ..values import format_number, format_value
+from .geometry import MAX_LATITUDE, MAX_LONGITUDE, MapQuery, Path, list_paths
 
 #: Records that are drawn one by one.
 MAX_PLACES = 500
@@ -43,7 +42,7 @@ Record = Mapping[str, object]
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class MapPlace:
     """
     A record on the map, or a cluster of ``count`` records around the middle of their places.
 
@@ -70,7 +69,7 @@ class MapData:
     ``title_language`` is the titles' language; empty if it is unknown, or if they are numbers.
     """
 
-    places: tuple[Place, ...]
+    places: tuple[MapPlace, ...]
     total: int
     missing: int
     is_clustered: bool = False
@@ -127,12 +126,10 @@ class MapReader:
         return self.shown.title.value_language if self.shown.title else ""
 
     def _add_conditions(self, *conditions: Condition) -> Query:
-        return Query(limit=None, q=self.query.q, filters=(*self.query.filters, *conditions))
+        return replace(self.query, filters=(*self.query.filters, *conditions))
 
     def _count(self, query: Query) -> int:
-        with closing(
-            read_page(self.read, Query(limit=0, q=query.q, filters=query.filters))
-        ) as page:
+        with closing(read_page(self.read, replace(query, limit=0))) as page:
             return page.total or 0
 
     # One by one -----------------------------------------------------------------------------------
@@ -140,17 +137,13 @@ class MapReader:
     def _read_texts(self, query: Query, limit: int, *columns: Column) -> Iterator[bytes]:
         names = [column.name for column in (*columns, self.shown.title) if column]
         fields = dict.fromkeys([ID, *list_key_fields(self.read.resource), *names])
-        search = Query(
-            limit=limit,
-            q=query.q,
-            filters=query.filters,
-            fields=tuple(fields),
-            include_total=False,
-        )
+        search = replace(query, limit=limit, fields=tuple(fields), include_total=False)
         with closing(read_page(self.read, search)) as page:
             yield from page.texts
 
-    def _read_records(self, query: Query, latitude: Column, longitude: Column) -> tuple[Place, ...]:
+    def _read_records(
+        self, query: Query, latitude: Column, longitude: Column
+    ) -> tuple[MapPlace, ...]:
         places = []
         for text in self._read_texts(query, MAX_PLACES, latitude, longitude):
             record = parse_record(text)
@@ -173,20 +166,25 @@ class MapReader:
             record = parse_record(text)
             paths = tuple(list_paths(_parse_geometry(record[column.name])))
             if paths:
-                places.append(self._build_place(record, paths, _describe_paths(paths)))
+                # The middle of the box around it.
+                ends = zip(*(each for path in paths for each in path.positions), strict=True)
+                x, y = (f"{(min(each) + max(each)) / 2:.4f}" for each in ends)
+                places.append(self._build_place(record, paths, _write_position(y, x)))
             else:
                 unread += 1
         missing = total - found + unread
         return MapData(tuple(places), total, missing, title_language=self.title_language)
 
-    def _build_place(self, record: Record, paths: tuple[Path, ...], position: str) -> Place:
+    def _build_place(self, record: Record, paths: tuple[Path, ...], position: str) -> MapPlace:
         column = self.shown.title
         value = record[column.name] if column else None
         title = (
-            f"{record[ID]}" if value in {None, ""} or not column else format_value(column, value)
+            f"{record[ID]}"
+            if value in {None, ""} or not column
+            else format_value(column.type, value)
         )
         link = self._link(f"r/{encode_key(self.read.resource, record)}/", self.question)
-        return Place(
+        return MapPlace(
             paths, shorten(show_bidi_controls(title), _MAX_TITLE_LENGTH), position, link, link
         )
 
@@ -194,7 +192,7 @@ class MapReader:
 
     def _read_clusters(
         self, query: Query, latitude: Column, longitude: Column
-    ) -> tuple[Place, ...]:
+    ) -> tuple[MapPlace, ...]:
         groups = {
             "row": GroupBy(latitude.name, bins=GRID_CELLS),
             "cell": GroupBy(longitude.name, bins=GRID_CELLS),
@@ -204,8 +202,8 @@ class MapReader:
             metrics += [
                 Metric(f"{metric}_{name}", metric, column.name) for metric in ("min", "max")
             ]
-        page_query = Query(limit=GRID_CELLS**2, q=query.q, filters=query.filters)
-        aggregate = AggregateQuery(page_query, groups, tuple(metrics))
+        asked = replace(query, limit=GRID_CELLS**2)
+        aggregate = AggregateQuery(asked, groups, tuple(metrics))
         with closing(read_aggregate(self.read, aggregate)) as page:
             places = [
                 self._build_cluster(latitude.name, longitude.name, parse_record(text))
@@ -213,7 +211,7 @@ class MapReader:
             ]
         return tuple(sorted(places, key=lambda place: -place.count))
 
-    def _build_cluster(self, latitude: str, longitude: str, cell: Record) -> Place:
+    def _build_cluster(self, latitude: str, longitude: str, cell: Record) -> MapPlace:
         """
         Build the cluster of a cell, in the middle of the box around its places.
 
@@ -233,7 +231,7 @@ class MapReader:
         table_link = self._link("", QueryString(pairs))
         is_single_place = south == north and west == east
         map_link = self._link("map/", QueryString((*pairs, *self.shown.pairs)))
-        return Place(
+        return MapPlace(
             (Path(((x, y),)),),
             format_count(count),
             _write_position(f"{y:.4f}", f"{x:.4f}"),
@@ -248,12 +246,6 @@ class MapReader:
 
 def _write_position(latitude: str, longitude: str) -> str:
     return f"{format_number(latitude)}; {format_number(longitude)}"
-
-
-def _describe_paths(paths: tuple[Path, ...]) -> str:
-    """Write the middle of the box around some paths."""
-    xs, ys = zip(*(position for path in paths for position in path.positions), strict=True)
-    return _write_position(*(f"{(min(each) + max(each)) / 2:.4f}" for each in (ys, xs)))
 
 
 def _parse_geometry(value: object) -> object:

@@ -58,7 +58,7 @@ PARAMETERS = {
 }
 
 
-class _Place(NamedTuple):
+class _PlaceFields(NamedTuple):
     """The names of the fields with the places of records: a pair with degrees, or GeoJSON."""
 
     lat: str = ""
@@ -104,10 +104,10 @@ def write_geojson(dump: Dump) -> Generator[bytes]:
     return join_blocks(_write_features(dump, copy, place, set(hidden)))
 
 
-def _find_place(dump: Dump) -> _Place:
+def _find_place(dump: Dump) -> _PlaceFields:
     """Find the fields that are named, or those whose names and profiles are of places."""
     types = dump.read.relation.types
-    sent = _Place(*(dump.parameters.get(name, "") for name in PARAMETERS))
+    sent = _PlaceFields(*(dump.parameters.get(name, "") for name in PARAMETERS))
     for parameter, name in sent._asdict().items():
         suitable = GEOMETRIES if parameter == "geometry" else NUMBERS
         if name and name not in types:
@@ -115,24 +115,26 @@ def _find_place(dump: Dump) -> _Place:
         if name and types[name] not in suitable:
             raise UnsuitablePlaceField(parameter=parameter, field=name, type=types[name])
     if sent.geometry:
-        return _Place(geometry=sent.geometry)
+        return _PlaceFields(geometry=sent.geometry)
     if sent.lat and sent.lon:
         return sent
     if sent.names:  # one of a pair
         raise NoPlaces
     profiles = read_profiles(dump.read.resource.table_version_id, using=dump.read.connection.alias)
     if pair := find_coordinate_fields(types, read_ranges(profiles.fields if profiles else {})):
-        return _Place(*pair)
+        return _PlaceFields(*pair)
     if geometry := find_geometry_field(types):
-        return _Place(geometry=geometry)
+        return _PlaceFields(geometry=geometry)
     raise NoPlaces
 
 
 def _write_features(
-    dump: Dump, copy: RecordCopy, place: _Place, hidden: set[str]
+    dump: Dump, copy: RecordCopy, place: _PlaceFields, hidden: set[str]
 ) -> Generator[bytes]:
     positions = {name: position for position, (name, _type) in enumerate(copy.fields)}
-    read_place = _choose_place_reader(place, positions)
+    # The fields of a place by their positions: GeoJSON, or latitude and longitude.
+    at = [positions[name] for name in place.names]
+    read_place: Callable[..., str | None] = read_geometry if place.geometry else build_point
     left_out = {*hidden, ID, place.geometry}
     properties = [
         (positions[name], f"{_dump_text(name)}:", _choose_writer(kind))
@@ -151,23 +153,13 @@ def _write_features(
                     for position, start, write in properties
                 ]
             )
+            geometry = read_place(*[cells[each] for each in at]) or "null"
             yield (
-                f'{separator}\n{{"type":"Feature",{key}"geometry":{read_place(cells) or "null"},'
+                f'{separator}\n{{"type":"Feature",{key}"geometry":{geometry},'
                 f'"properties":{{{members}}}}}'
             ).encode()
             separator = ","
     yield b"\n]}\n"
-
-
-def _choose_place_reader(
-    place: _Place, positions: dict[str, int]
-) -> Callable[[_Cells], str | None]:
-    """Choose what reads the geometry's text from the cells of a record."""
-    if place.geometry:
-        position = positions[place.geometry]
-        return lambda cells: read_geometry(cells[position])
-    first, second = positions[place.lat], positions[place.lon]
-    return lambda cells: build_point(cells[first], cells[second])
 
 
 def _choose_writer(kind: str) -> Callable[[str], str]:

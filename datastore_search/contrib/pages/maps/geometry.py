@@ -1,20 +1,18 @@
-"""
-Where records are: pairs of fields with degrees, and fields with GeoJSON.
-
-Fields are recognised by their names, and pairs by their ranges, too, where these are known.
-"""
+"""Where records are: pairs of fields with degrees, and fields with GeoJSON."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
 from ....field_types import NotOfType, dump_json_as_sent, field_types, refuse_constant
 from ....filters.words import remove_diacritics
+from ..columns import Column, find_column
+from ..question import Pair
 
 MAX_LATITUDE, MAX_LONGITUDE = 90, 180
 
@@ -217,3 +215,76 @@ def read_geometry(text: str | None) -> str | None:
         return dump_json_as_sent(geometry) if is_feature else text
     except (ValueError, ArithmeticError, RecursionError, NotOfType):
         return None
+
+
+# A map of a question ------------------------------------------------------------------------------
+
+PARAMETERS = ("lat", "lon", "geometry", "title")
+
+#: Names of fields with the titles of records, the best first.
+_TITLES = ("title", "name", "label", "tên", "nom", "nombre")
+
+
+@dataclass(frozen=True, slots=True)
+class MapQuery:
+    """One map: of a pair of fields with degrees, or of a field with GeoJSON."""
+
+    latitude: Column | None
+    longitude: Column | None
+    geometry: Column | None
+    title: Column | None
+
+    @property
+    def pairs(self) -> tuple[Pair, ...]:
+        """The parameters of its address."""
+        columns = (self.latitude, self.longitude, self.geometry, self.title)
+        return tuple(
+            (name, column.name)
+            for name, column in zip(PARAMETERS, columns, strict=True)
+            if column is not None
+        )
+
+
+class MapParser:
+    """Reads what a map shows from an address, or proposes it."""
+
+    def __init__(
+        self, columns: Sequence[Column], profiles: Mapping[str, Mapping[str, Any]]
+    ) -> None:
+        """Take the columns of all fields."""
+        self.numbers = [column for column in columns if column.field_type.is_number]
+        self.geometries = [column for column in columns if column.type in GEOMETRIES]
+        self.titles = [column for column in columns if column.field_type.is_text]
+        self._columns = {column.name: column for column in columns}
+        self._ranges = read_ranges(profiles)
+
+    def parse(self, sent: Mapping[str, str]) -> MapQuery | None:
+        """
+        Read a map; without fields for the places, propose them.  None if no field suits.
+
+        Raises: ``UnknownField``.
+        """
+        latitude = find_column(sent.get("lat", ""), self.numbers)
+        longitude = find_column(sent.get("lon", ""), self.numbers)
+        geometry = find_column(sent.get("geometry", ""), self.geometries)
+        title = find_column(sent.get("title", ""), self.titles)
+        if not geometry and not (latitude and longitude):
+            types = {name: column.type for name, column in self._columns.items()}
+            if found := find_coordinate_fields(types, self._ranges):
+                latitude, longitude = map(self._columns.__getitem__, found)
+            elif name := find_geometry_field(types):
+                geometry = self._columns[name]
+            else:
+                return None
+        if geometry:
+            latitude = longitude = None
+        titles = [column for column in self.titles if column != geometry]
+        names = {column.name.casefold(): column for column in reversed(titles)}
+        best = [names[name] for name in _TITLES if name in names]
+        proposed = next(iter([*best, *titles]), None)
+        return MapQuery(latitude, longitude, geometry, title or proposed)
+
+
+def has_map(columns: Sequence[Column], profiles: Mapping[str, Mapping[str, Any]]) -> bool:
+    """Return whether the fields have places."""
+    return MapParser(columns, profiles).parse({}) is not None

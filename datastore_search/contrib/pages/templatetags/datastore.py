@@ -1,23 +1,47 @@
-"""
-``{% datastore_table %}``, ``{% datastore_chart %}`` and ``{% datastore_map %}``.
-
-They are for any template of a portal, and show what the user of its ``request`` may read.  What
-cannot be shown is a sentence in its place.
-"""
+"""``{% datastore_table %}``, ``{% datastore_chart %}`` and ``{% datastore_map %}``."""
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 from django import template
-from django.template import Context
+from django.conf import settings
+from django.contrib.auth.models import AnonymousUser
 from django.templatetags.static import static
+from django.urls import NoReverseMatch, reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
 
-from ..charts.views import Chart
-from ..embedding.inline import describe_drawing, describe_table
-from ..maps.views import Map
+from ....field_types import dump_json_as_sent, is_storable
+from ....guards.clients import Client
+from ....messages.access import AccessDenied, UnknownResource
+from ....search import ConsistentRead, with_consistent_read
+from ....web.addresses import reverse_in_locale
+from ....web.errors import REPORTED_ERRORS, describe_error
+from ..charts.chart import Chart
+from ..columns import build_columns, choose_columns
+from ..drawings import QuestionDrawing
+from ..forms import build_chips
+from ..languages import join_phrases, mark_text
+from ..maps.map import Map
+from ..question import PAGE_SIZES, PageQuery, QueryString, parse_page_query
+from ..records import read_record_table
+from ..table import build_headings, format_range
+
+logger = logging.getLogger(__name__)
+
+#: Records of a table.
+MAX_LIMIT = PAGE_SIZES[-1]
+
+Context = dict[str, Any]
+
+#: Answers a question from a read, for a data page at a path; None in a portal without the pages.
+_Answer = Callable[[ConsistentRead, PageQuery, str | None], Context]
 
 register = template.Library()
 
@@ -31,7 +55,7 @@ def datastore_styles() -> SafeString:
 
 @register.inclusion_tag("datastore_search/inline_table.html", takes_context=True)
 def datastore_table(  # noqa: PLR0913 - Django checks the names of a tag's parameters
-    context: Context,
+    context: template.Context,
     resource_id: object,
     *,
     q: object = "",
@@ -39,15 +63,32 @@ def datastore_table(  # noqa: PLR0913 - Django checks the names of a tag's param
     sort: object = "",
     fields: object = "",
     limit: object = 25,
-) -> dict[str, Any]:
+) -> Context:
     """Show the first records that a question finds."""
+
+    def answer(read: ConsistentRead, query: PageQuery, path: str | None) -> Context:
+        described, errors = _describe_resource(read, query, path), query.all_errors
+        size = int(f"{limit}") if f"{limit}".isascii() and f"{limit}".isdecimal() else 0
+        if not 1 <= size <= MAX_LIMIT:
+            text = _("The limit must be a whole number from 1 to %(most)s.")
+            errors.append(text % {"most": MAX_LIMIT})
+        if errors:
+            return {**described, "errors": errors}
+        columns = choose_columns(build_columns(read.resource), query).columns
+        table = read_record_table(read, replace(query, size=size), columns, page_path=path)
+        headings = [replace(each, sort="") for each in build_headings(columns, query)]
+        name = mark_text(described["title"], read.resource.local_title.language)
+        found = mark_text(format_range(0, size, table.total))
+        caption = join_phrases(" · ", [name, found]).html
+        return {**described, "headings": headings, "table": table, "caption": caption}
+
     question = {"q": q, "filters": filters, "sort": sort, "fields": fields}
-    return describe_table(context.get("request"), resource_id, question, limit)
+    return _answer(context, resource_id, question, answer)
 
 
 @register.inclusion_tag("datastore_search/inline_chart.html", takes_context=True)
 def datastore_chart(  # noqa: PLR0913 - Django checks the names of a tag's parameters
-    context: Context,
+    context: template.Context,
     resource_id: object,
     *,
     show: object = "",
@@ -57,16 +98,16 @@ def datastore_chart(  # noqa: PLR0913 - Django checks the names of a tag's param
     split: object = "",
     q: object = "",
     filters: object = "",
-) -> dict[str, Any]:
+) -> Context:
     """Show a chart of the records that a question finds."""
     chosen = {"show": show, "of": of, "by": by, "per": per, "split": split}
-    question = {"q": q, "filters": filters}
-    return describe_drawing(context.get("request"), resource_id, question, Chart, chosen)
+    answer = _draw(Chart, chosen)
+    return _answer(context, resource_id, {"q": q, "filters": filters}, answer)
 
 
 @register.inclusion_tag("datastore_search/inline_map.html", takes_context=True)
 def datastore_map(  # noqa: PLR0913 - Django checks the names of a tag's parameters
-    context: Context,
+    context: template.Context,
     resource_id: object,
     *,
     lat: object = "",
@@ -75,8 +116,81 @@ def datastore_map(  # noqa: PLR0913 - Django checks the names of a tag's paramet
     title: object = "",
     q: object = "",
     filters: object = "",
-) -> dict[str, Any]:
+) -> Context:
     """Show a map of the records that a question finds."""
     chosen = {"lat": lat, "lon": lon, "geometry": geometry, "title": title}
-    question = {"q": q, "filters": filters}
-    return describe_drawing(context.get("request"), resource_id, question, Map, chosen)
+    answer = _draw(Map, chosen)
+    return _answer(context, resource_id, {"q": q, "filters": filters}, answer)
+
+
+def _draw(
+    drawing_class: type[QuestionDrawing[Any, Any]], parameters: Mapping[str, object]
+) -> _Answer:
+    """Describe a chart or map for its template, by the parameters of its page, or ``errors``."""
+    chosen = {name: str(value) for name, value in parameters.items() if value}
+
+    def answer(read: ConsistentRead, query: PageQuery, path: str | None) -> Context:
+        with read.session.hold_slot():
+            drawing = drawing_class(read, query, build_columns(read.resource), chosen, path)
+            address = QueryString((*query.query_string.pairs, *drawing.pairs))
+            shown = replace(query, query_string=address)
+            own = _describe_resource(read, shown, path, f"{drawing.name}/")
+            return {**own, **drawing.describe()}
+
+    return answer
+
+
+def _answer(
+    context: template.Context, resource_id: object, question: Mapping[str, object], answer: _Answer
+) -> Context:
+    """
+    Answer a question for the user of the request of a template, and put what fails into words.
+
+    The question has parameters of a data page, of which ``filters`` may be an object.
+    """
+    request = context.get("request")
+    user = getattr(request, "user", None) or AnonymousUser()
+    client = Client(request.META if request else {}, lambda: user)
+    pairs = [
+        (name, dump_json_as_sent(value) if isinstance(value, Mapping | list) else str(value))
+        for name, value in question.items()
+        if value
+    ]
+
+    def answer_if_readable(read: ConsistentRead) -> Context:
+        if not read.resource.is_readable_by(user):
+            raise AccessDenied(user=user, resource=read.resource.pk)
+        path = None
+        with suppress(NoReverseMatch):
+            if request is None:
+                path = reverse("datastore_search:resource", args=[read.resource.pk])
+            else:
+                path = reverse_in_locale(request, "resource", read.resource.pk)
+        return answer(read, parse_page_query(pairs, read), path)
+
+    name = str(resource_id)
+    try:
+        if not is_storable(name):
+            raise UnknownResource(resource=name)
+        return with_consistent_read(name, answer_if_readable, client=client)
+    except REPORTED_ERRORS as error:
+        described = describe_error(error, is_authenticated=user.is_authenticated)
+        if described is None and settings.DEBUG:
+            raise
+        if described is None:
+            logger.exception("A table, chart or map of a template cannot be shown.")
+        message = described.message if described else _("The records cannot be shown.")
+        return {"errors": [message]}
+
+
+def _describe_resource(
+    read: ConsistentRead, query: PageQuery, path: str | None, page: str = ""
+) -> Context:
+    """Describe what is asked of a resource, with the address of the whole page if there is one."""
+    columns = build_columns(read.resource)
+    return {
+        "resource": read.resource,
+        "title": str(read.resource),
+        "chips": build_chips(query, columns),
+        "whole_address": "" if path is None else f"{path}{page}{query.query_string.query}",
+    }

@@ -4,29 +4,136 @@ from __future__ import annotations
 
 import json
 import re
+import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
-from datetime import date
-from decimal import Context
-from functools import lru_cache
+from dataclasses import dataclass, replace
+from urllib.parse import quote, unquote
 
-from django.utils import dateformat
-from django.utils.formats import get_format
+from django.apps import apps
 from django.utils.html import escape, format_html
 from django.utils.safestring import SafeString
-from django.utils.translation import get_language
-from django.utils.translation import gettext as _
 
-from ....field_types import dump_json, field_types
-from ....messages.bidi import show_bidi_controls
-from ....messages.numbers import group_digits
-from ....search import ID, ConsistentRead, Page, read_page
-from ..embedding.framing import EMBED
-from ..record.keys import link_record, list_key_fields
+from ...field_types import field_types
+from ...filters import Condition, In, remove_operators
+from ...filters.words import UNSPACED_LETTERS, has_unspaced_letters, remove_diacritics, split_words
+from ...messages.bidi import show_bidi_controls
+from ...models import Resource
+from ...search import ID, ConsistentRead, Page, Query, read_page
+from ..analysis.highlighting import FieldText, find_matches
 from .columns import Column, build_columns
-from .marks import Marker
-from .page_query import PageQuery
+from .question import EMBED, PageQuery, QueryString
+from .values import Digits, format_value, write_value
+
+#: Precedes ``_id`` in the address of a record whose key has an empty value.
+_ID_PREFIX = "_id:"
+
+#: The parameter with the place of a record among those found, from 1.
+POSITION = "at"
+
+_EMPTY = "~"
+_NUMBER = re.compile(r"[0-9]{1,19}")
+
+
+def list_key_fields(resource: Resource) -> tuple[str, ...]:
+    """List the fields of the primary key whose values can stand in an address."""
+    types = resource.types
+    names = tuple(resource.primary_key)
+    usable = all(name in types and not field_types[types[name]].is_nested for name in names)
+    return names if usable else ()
+
+
+def encode_key(resource: Resource, record: Mapping[str, object]) -> str:
+    """Encode the key of a record for its address."""
+    names = list_key_fields(resource)
+    values = [record.get(name) for name in names]
+    if not names:
+        return str(record[ID])
+    if any(value is None for value in values):
+        return f"{_ID_PREFIX}{record[ID]}"
+    quoted = (quote(write_value(value), safe="").replace("~", "%7E") for value in values)
+    return ",".join(each.replace(".", "%2E").replace("%", "~") or _EMPTY for each in quoted)
+
+
+def decode_key(resource: Resource, key: str) -> tuple[Condition, ...] | None:
+    """Decode the key in an address to conditions on the record; None if it cannot be one."""
+    names = list_key_fields(resource)
+    number = key.removeprefix(_ID_PREFIX) if names else key
+    if not names or number != key:
+        return (In(ID, (number,)),) if _NUMBER.fullmatch(number) else None
+    parts = key.split(",")
+    if len(parts) != len(names):
+        return None
+    values = ["" if part == _EMPTY else unquote(part.replace("~", "%")) for part in parts]
+    return tuple(In(name, (value,)) for name, value in zip(names, values, strict=True))
+
+
+def link_record(
+    resource: Resource, address: QueryString, record: Mapping[str, object], place: int, path: str
+) -> str:
+    """
+    Link to the page of a record, below a path.
+
+    The link holds the question and the ``place`` of the record among those found, from 1, so that
+    its page knows the records beside it.
+    """
+    return f"{path}{encode_key(resource, record)}/{address.replace(POSITION, str(place)).query}"
+
+
+# The words that match -----------------------------------------------------------------------------
+
+#: Letters with their marks (Latin, Hebrew, Arabic, Indic, Thai), in scripts with blanks.
+_MARKS = r"[\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u0900-\u0dff\u0e31-\u0e4e]*"
+_WORD = rf"(?:(?![{UNSPACED_LETTERS}])[^\W_]{_MARKS})+"
+
+#: Letters of a beginning that matches; words that PostgreSQL compares, with so many equal letters.
+_MIN_PREFIX_LENGTH, _MAX_COMPARED_WORDS, _COMPARED_LENGTH = 3, 500, 2
+
+
+class Marker:
+    """Marks the words of a full-text query in texts, but those that it excludes."""
+
+    def __init__(self, read: ConsistentRead, query: Query, text: str) -> None:
+        """Split the query; with ``analysis``, other forms of its words are found in ``text``."""
+        words = split_words(_fold(remove_operators(query.q))[0])
+        self._token = re.compile("|".join([*filter(has_unspaced_letters, words), _WORD]))
+        patterns = [each if len(each) < _MIN_PREFIX_LENGTH else f"{each}.*" for each in words]
+        if apps.is_installed("datastore_search.contrib.analysis"):
+            starts = "|".join({form[:_COMPARED_LENGTH] for each in words for form in _fold(each)})
+            similar = re.compile(rf"(?<![^\W_])(?:{starts or '(?!)'})(?:[^\W_]{_MARKS})*")
+            forms = {word for form in {*_fold(text)} for word in similar.findall(form)}
+            asked = [FieldText("", each) for each in forms][:_MAX_COMPARED_WORDS]
+            spans = find_matches(read, query, asked)
+            patterns += [each.text for each, found in zip(asked, spans, strict=True) if found]
+        self._words = re.compile("|".join(patterns) or "(?!)")
+        self.word_count = len(words)
+
+    def find(self, text: str) -> Iterator[re.Match[str]]:
+        """Find the words that match, in a script without blanks the parts that do."""
+        places = [each.start() for each in map(self._words.search, _fold(text)) if each]
+        if places:
+            start = text.rfind(" ", 0, min(places)) + 1 if text.isascii() else 0
+            for token in self._token.finditer(text, start):
+                if any(map(self._words.fullmatch, _fold(token[0]))):
+                    yield token
+
+    def mark(self, text: str) -> SafeString:
+        """Escape a text, with ``<mark>`` around the words that match."""
+        html, end = SafeString(), 0
+        for found in self.find(text):
+            html += escape(text[end : found.start()])
+            html += format_html("<mark>{}</mark>", found[0])
+            end = found.end()
+        return html + escape(text[end:])
+
+
+def _fold(text: str) -> tuple[str, str]:
+    """Fold the case of a text, and then its accents: a word without them finds one with them."""
+    written = unicodedata.normalize("NFC", text.casefold())
+    return written, remove_diacritics(written).replace("œ", "oe").replace("æ", "ae")
+
+
+# Rows ---------------------------------------------------------------------------------------------
 
 #: Letters that fit into the line of a cell; more are on the page of the record.
 MAX_CELL_LENGTH = 60
@@ -37,20 +144,12 @@ MAX_VALUE_LENGTH = 100_000
 #: Letters of a value that are searched, of an excerpt, before its word, and that forms share.
 _MAX_SEARCHED_LENGTH, _EXCERPT_LENGTH, _LENGTH_BEFORE, _COMMON = 10_000, 100, 50, 4
 
-#: Whole numbers of fewer digits are not grouped: most of four digits are years.
-_MIN_GROUPED_DIGITS = 5
-
-#: Digits of a number in a figure, as at the end of a range; the table shows all.
-_MAX_DIGITS = 25
-
-_PLAIN_NUMBER = re.compile(r"(-?)([0-9]{1,300})(?:\.([0-9]+))?")
-_DAY = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})")
 _LINK = re.compile(r"https?://[^\s<>\"]{1,2000}", re.IGNORECASE)
 _EMAIL = re.compile(r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}")
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ShownRecord:
     """
     One record: its ``_id``, the link to its page if there is one, and the HTML of its cells.
 
@@ -63,12 +162,6 @@ class Row:
     cells: SafeString
     has_more: bool
     excerpts: list[tuple[Column, SafeString]]
-
-
-class Digits(str):
-    """The digits of a JSON number."""
-
-    __slots__ = ()
 
 
 def parse_record(text: bytes) -> dict[str, object]:
@@ -94,7 +187,7 @@ def build_rows(
     hidden: Sequence[Column],
     marker: Marker | None,
     build_link: Callable[[Mapping[str, object], int], str] | None,
-) -> list[Row]:
+) -> list[ShownRecord]:
     """
     Read the JSON texts of a page one at a time, so that only the cut texts stay in memory.
 
@@ -111,14 +204,14 @@ def build_rows(
             if value is None:
                 cells += _EMPTY_NUMBER_CELL if column.kind == "number" else _EMPTY_CELL
                 continue
-            shown = format_value(column, value)
+            shown = format_value(column.type, value)
             if len(shown) > MAX_CELL_LENGTH:
                 cut.append(column)
             cell = "<td{}><i>{}</i>" if column.is_category else "<td{}>{}"
             cells += format_html(cell, attribute, _render_cell(marker, column, value, shown))
         excerpts = _list_excerpts(marker, record, [*cut, *hidden], cells) if marker else ()
         link = build_link(record, position) if build_link else ""
-        rows.append(Row(str(record[ID]), link, cells, bool(cut), list(excerpts)))
+        rows.append(ShownRecord(str(record[ID]), link, cells, bool(cut), list(excerpts)))
     return rows
 
 
@@ -153,7 +246,7 @@ def render_link(text: str, target: str) -> SafeString:
 
 def render_value(marker: Marker | None, column: Column, value: object) -> SafeString:
     """Write a whole value for the page of a record, with marks."""
-    text = show_bidi_controls(format_value(column, value))
+    text = show_bidi_controls(format_value(column.type, value))
     target = find_link_target(text) if column.field_type.is_text else ""
     content = _mark(marker, column, value, text if target else text[:MAX_VALUE_LENGTH])
     return render_link(content, target) if target else content
@@ -174,7 +267,7 @@ def _list_excerpts(
     for column in columns:
         if (value := record[column.name]) is None or len(marked) >= marker.word_count:
             continue
-        text = show_bidi_controls(format_value(column, value)[:_MAX_SEARCHED_LENGTH])
+        text = show_bidi_controls(format_value(column.type, value)[:_MAX_SEARCHED_LENGTH])
         found = marker.find(text if column.kind == "text" else str(value))
         new = next((each for each in found if each[0][:_COMMON].casefold() not in marked), None)
         if new is None:
@@ -187,104 +280,11 @@ def _list_excerpts(
         yield column, format_html("{}{}{}", "…" if start else "", html, "…" if text[end:] else "")
 
 
-# Values in the page's language --------------------------------------------------------------------
-
-
-def format_value(column: Column, value: object) -> str:
-    """Write a value of a column as people read it."""
-    return _FORMATTERS.get(column.type, _format_plain)(value)
-
-
-def format_number(digits: str) -> str:
-    """Write a number with the separators of the page's language, and all its digits."""
-    found = _PLAIN_NUMBER.fullmatch(digits)
-    if not found:
-        return digits
-    sign, whole, fraction = found.groups()
-    if len(whole) >= _MIN_GROUPED_DIGITS:
-        whole = group_digits(whole)
-    return f"{sign}{whole}{get_format('DECIMAL_SEPARATOR')}{fraction}" if fraction else sign + whole
-
-
-def shorten_number(digits: str) -> str:
-    """Write a number of many digits with six figures and an exponent."""
-    if len(digits) <= _MAX_DIGITS:
-        return digits
-    try:
-        return str(Context(prec=6).create_decimal(digits).normalize()).lower()
-    except ArithmeticError:
-        return digits
-
-
-@lru_cache(maxsize=4096)
-def _format_day(text: str, _language: str | None) -> str:
-    """Write an ISO day in the short form of a language, which must be the active one."""
-    try:
-        day = date.fromisoformat(text)
-    except ValueError:
-        return text
-    return dateformat.format(day, get_format("SHORT_DATE_FORMAT"))
-
-
-def _format_date(value: object) -> str:
-    text = str(value)
-    return _format_day(text, get_language()) if _DAY.fullmatch(text) else text
-
-
-def _format_plain(value: object) -> str:
-    if isinstance(value, bool):
-        return _("yes") if value else _("no")
-    if isinstance(value, Digits):
-        return format_number(value)
-    return str(value) if isinstance(value, str) else _format_json(value)
-
-
-def _format_moment(value: object) -> str:
-    """Write a day, and its time after a blank, not ``T``; a filter takes it in this form."""
-    day, _separator, clock = str(value).partition("T")
-    clock = clock.removesuffix("+00:00").removesuffix(".000")
-    return f"{_format_date(day)} {clock}" if clock else _format_date(day)
-
-
-def _format_float(value: object) -> str:
-    """Write a double in its shortest form; JSONB writes up to 300 zeros."""
-    if not isinstance(value, Digits):
-        return str(value)
-    return format_number(repr(float(value)).removesuffix(".0"))
-
-
-def _format_json(value: object) -> str:
-    """Write JSON with the digits of its numbers unchanged."""
-    if isinstance(value, Digits):
-        return str(value)
-    if isinstance(value, Mapping):
-        members = ", ".join(f"{dump_json(key)}: {_format_json(value[key])}" for key in value)
-        return f"{{{members}}}"
-    if isinstance(value, list):
-        return f"[{', '.join(map(_format_json, value))}]"
-    return dump_json(value)  # type: ignore[arg-type] # JSON has nothing else
-
-
-_FORMATTERS: Mapping[str, Callable[[object], str]] = {
-    kind.name: _format_moment
-    if kind.has_day
-    else _format_float
-    if kind.is_double
-    else _format_json
-    if kind.is_nested and not kind.is_list
-    else _format_plain
-    for kind in field_types.values()
-}
-
-
-# The table of a page, a frame, or a portal's own template -----------------------------------------
-
-
 @dataclass(frozen=True, slots=True)
-class RecordTable:
+class ShownTable:
     """The rows of one page, the number of records on all pages, the mean size of a value."""
 
-    rows: list[Row]
+    rows: list[ShownRecord]
     total: int
     value_bytes: float = 0
 
@@ -296,7 +296,7 @@ def read_record_table(
     *,
     offset: int = 0,
     page_path: str | None = "",
-) -> RecordTable:
+) -> ShownTable:
     """
     Read the records of a valid query; there are no rows from the last record on.
 
@@ -308,7 +308,7 @@ def read_record_table(
     # The keys of records are read for their links, hidden columns for the words in them.
     names = [each.name for each in (*columns, *hidden)]
     fields = dict.fromkeys([ID, *list_key_fields(read.resource), *names])
-    search = query.build_search(query.size, offset=offset, fields=tuple(fields))
+    search = replace(query.search, limit=query.size, offset=offset, fields=tuple(fields))
     address = query.query_string.remove(EMBED)
 
     def build_link(record: Mapping[str, object], position: int) -> str:
@@ -327,4 +327,4 @@ def read_record_table(
         total = page.total or 0
         around = sum(len(f'"{name}": ,'.encode()) for name in fields)  # in each JSON text
         size = sum(map(len, page.texts)) / max(len(rows), 1) - around
-    return RecordTable(rows, total, max(size, 0) / len(fields))
+    return ShownTable(rows, total, max(size, 0) / len(fields))

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any
 
-from ..table.columns import Column, has_few_values
-from ..table.page_query import PageQuery
+from .columns import Column, has_few_values
+from .question import PageQuery
 
 #: Facets that a page shows, unless its address names more, which has at most this many values.
 MAX_FACETS = 8
@@ -74,7 +74,7 @@ def choose_facets(
     of the ``key`` are not proposed.
     """
     asked = {condition.field.name for condition in query.conditions}
-    fields = describe_fields(columns, profiles, query.facets)
+    fields = list_facet_fields(columns, profiles, query.facets)
     chosen = [each for each in fields if each.is_wanted or each.column.name in asked]
     chosen = sorted(chosen, key=lambda each: not each.is_wanted)
     chosen = chosen[: max(MAX_FACETS, len(query.facets))]
@@ -87,7 +87,7 @@ def choose_facets(
     return chosen, [each.column for each in fields if each.column.name not in names]
 
 
-def describe_fields(
+def list_facet_fields(
     columns: Sequence[Column], profiles: Profiles, wanted: Sequence[str] = ()
 ) -> list[FacetField]:
     """Describe the facets that fields can have; ``wanted`` names always have one."""

@@ -1,17 +1,23 @@
-"""Values as people type them in the page's language (``31/12/2020``), or in ISO's notation."""
+"""Values as people type and read them: in the page's language (``31/12/2020``), or in ISO's way."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Callable, Mapping
 from datetime import date, timedelta
+from decimal import Context
+from functools import lru_cache
 
+from django.utils import dateformat
 from django.utils.formats import get_format
-from django.utils.translation import gettext_lazy
+from django.utils.translation import get_language, gettext_lazy
+from django.utils.translation import gettext as _
 
-from ....field_types import field_types
-from ....filters import MAX_SHOWN_LENGTH
-from ....messages import render_message, shorten
+from ...field_types import dump_json, field_types
+from ...filters import MAX_SHOWN_LENGTH
+from ...messages import render_message, shorten
+from ...messages.numbers import group_digits
 
 #: Spaces within numbers, and marks of the direction within dates, as Django's formats have them.
 _SPACES = " \u00a0\u202f"
@@ -128,4 +134,109 @@ _TYPE_ERRORS = {
     "date": gettext_lazy("“%(value)s” is not a date. Write it like %(example)s."),
     "time": gettext_lazy("“%(value)s” is not a time of day. Write it like 23:59."),
     "boolean": gettext_lazy("“%(value)s” is neither yes nor no."),
+}
+
+
+# As people read them ------------------------------------------------------------------------------
+
+#: Whole numbers of fewer digits are not grouped: most of four digits are years.
+_MIN_GROUPED_DIGITS = 5
+
+#: Digits of a number in a figure, as at the end of a range; the table shows all.
+_MAX_DIGITS = 25
+
+_PLAIN_NUMBER = re.compile(r"(-?)([0-9]{1,300})(?:\.([0-9]+))?")
+_DAY = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})")
+
+
+class Digits(str):
+    """The digits of a JSON number."""
+
+    __slots__ = ()
+
+
+def format_value(kind: str, value: object) -> str:
+    """Write a value of a type as people read it."""
+    return _FORMATTERS.get(kind, _format_plain)(value)
+
+
+def format_number(digits: str) -> str:
+    """Write a number with the separators of the page's language, and all its digits."""
+    found = _PLAIN_NUMBER.fullmatch(digits)
+    if not found:
+        return digits
+    sign, whole, fraction = found.groups()
+    if len(whole) >= _MIN_GROUPED_DIGITS:
+        whole = group_digits(whole)
+    return f"{sign}{whole}{get_format('DECIMAL_SEPARATOR')}{fraction}" if fraction else sign + whole
+
+
+def shorten_number(digits: str) -> str:
+    """Write a number of many digits with six figures and an exponent."""
+    if len(digits) <= _MAX_DIGITS:
+        return digits
+    try:
+        return str(Context(prec=6).create_decimal(digits).normalize()).lower()
+    except ArithmeticError:
+        return digits
+
+
+@lru_cache(maxsize=4096)
+def _format_day(text: str, _language: str | None) -> str:
+    """Write an ISO day in the short form of a language, which must be the active one."""
+    try:
+        day = date.fromisoformat(text)
+    except ValueError:
+        return text
+    return dateformat.format(day, get_format("SHORT_DATE_FORMAT"))
+
+
+def _format_date(value: object) -> str:
+    text = str(value)
+    return _format_day(text, get_language()) if _DAY.fullmatch(text) else text
+
+
+def _format_plain(value: object) -> str:
+    if isinstance(value, bool):
+        return _("yes") if value else _("no")
+    if isinstance(value, Digits):
+        return format_number(value)
+    return str(value) if isinstance(value, str) else _format_json(value)
+
+
+def _format_moment(value: object) -> str:
+    """Write a day, and its time after a blank, not ``T``; a filter takes it in this form."""
+    day, _separator, clock = str(value).partition("T")
+    clock = clock.removesuffix("+00:00").removesuffix(".000")
+    return f"{_format_date(day)} {clock}" if clock else _format_date(day)
+
+
+def _format_float(value: object) -> str:
+    """Write a double in its shortest form; JSONB writes up to 300 zeros."""
+    if not isinstance(value, Digits):
+        return str(value)
+    return format_number(repr(float(value)).removesuffix(".0"))
+
+
+def _format_json(value: object) -> str:
+    """Write JSON with the digits of its numbers unchanged."""
+    if isinstance(value, Digits):
+        return str(value)
+    if isinstance(value, Mapping):
+        members = ", ".join(f"{dump_json(key)}: {_format_json(value[key])}" for key in value)
+        return f"{{{members}}}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_format_json, value))}]"
+    return dump_json(value)  # type: ignore[arg-type] # JSON has nothing else
+
+
+_FORMATTERS: Mapping[str, Callable[[object], str]] = {
+    kind.name: _format_moment
+    if kind.has_day
+    else _format_float
+    if kind.is_double
+    else _format_json
+    if kind.is_nested and not kind.is_list
+    else _format_plain
+    for kind in field_types.values()
 }

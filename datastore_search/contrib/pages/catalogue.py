@@ -1,34 +1,116 @@
-"""The catalogue page: its filter form, and the datasets that the user may see."""
+"""The catalogue page, and what the catalogue knows of a resource on its page."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from datetime import date
 from http import HTTPStatus
 from typing import Any, cast
 
+from django.core.exceptions import ValidationError
+from django.core.validators import URLValidator
 from django.http import HttpRequest, HttpResponse
 from django.utils.formats import date_format
 from django.utils.timezone import localtime
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from ....field_types import is_storable
-from ....guards.clients import Client
-from ....messages.numbers import format_count
-from ....messages.requests import UnknownPage
-from ....models import Reader, Resource
-from ....search import open_snapshot
-from ....signals import CATALOGUE_KEY
-from ....web.addresses import reverse_in_locale
-from ....web.views import parse_page_number
-from ...catalogue.datasets import Datasets, count_facets, open_readable_datasets
-from ...catalogue.listing import CatalogueFilterSet
-from ...catalogue.published import build_catalogue_links
-from ...catalogue.query import SortTerm
-from ...catalogue.schema_org import describe_catalogue
-from ..head import list_format_labels
-from ..page import PageView
-from ..table.pagination import Pagination
+from ...field_types import is_storable
+from ...guards.clients import Client
+from ...messages.bidi import show_bidi_controls
+from ...messages.numbers import format_count
+from ...messages.requests import UnknownPage
+from ...models import Reader, Resource
+from ...search import open_snapshot
+from ...signals import CATALOGUE_KEY
+from ...web.addresses import reverse_in_locale
+from ...web.views import parse_page_number
+from ..catalogue.datasets import Datasets, count_facets, open_readable_datasets
+from ..catalogue.licenses import describe_license
+from ..catalogue.listing import CatalogueFilterSet
+from ..catalogue.models import Dataset, get_metadata
+from ..catalogue.published import build_catalogue_links
+from ..catalogue.query import SortTerm
+from ..catalogue.resource_members import get_metadata_field
+from ..catalogue.schema_org import describe_catalogue, describe_resource
+from .head import list_format_labels
+from .page import PageView
+from .sections import PageQuestion, Place, Section
+from .table import paginate
+
+#: What staff write in words, in the language of the resource.
+_WORDS = frozenset({"source", "publisher", "contact", "tags", "spatial"})
+
+_is_address = URLValidator(schemes=("https", "http"))
+
+
+def _show_facts(question: PageQuestion) -> Mapping[str, Any] | None:
+    """
+    Show what is known of a resource, with the labels that the admin has.
+
+    A statement has its language if that is known, and the address behind it, if any.
+    """
+    resource = question.read.resource
+    facts = [
+        {
+            "label": str(get_metadata_field(name).verbose_name),
+            "text": show_bidi_controls(text),
+            "link": link,
+            "language": resource.content_language if name in _WORDS and not link else "",
+        }
+        for name, text, link in _list_texts(get_metadata(resource))
+        if text
+    ]
+    return {"facts": facts} if facts else None
+
+
+def _list_texts(metadata: Dataset) -> Iterator[tuple[str, str, str]]:
+    """List statements: the name, the text, and the link of each."""
+    title, license_link, _is_open = describe_license(metadata.license)
+    yield "license", title, license_link
+    source_link = ""
+    with suppress(ValidationError):
+        _is_address(metadata.source)
+        source_link = metadata.source
+    yield "source", metadata.source, source_link
+    yield "publisher", metadata.publisher, ""
+    mail = f"mailto:{metadata.contact_email}" if metadata.contact_email else ""
+    yield "contact", metadata.contact or metadata.contact_email, mail
+    yield "tags", ", ".join(metadata.tags), ""
+    for name in ("temporal_start", "temporal_end", "spatial", "frequency", "version_date"):
+        value = getattr(metadata, name)
+        yield name, date_format(value, "DATE_FORMAT") if isinstance(value, date) else value, ""
+
+
+def _show_origin(question: PageQuestion) -> Mapping[str, Any] | None:
+    """Show who publishes a resource, and its licence."""
+    metadata = get_metadata(question.read.resource)
+    title, address, _is_open = describe_license(metadata.license)
+    return {
+        "publisher": show_bidi_controls(metadata.publisher),
+        "license": title,
+        "address": address,
+        "language": question.read.resource.content_language,
+    }
+
+
+def _describe(question: PageQuestion) -> Mapping[str, Any] | None:
+    """Describe a public resource at its address without parameters, the one for engines."""
+    resource = question.read.resource
+    if resource.private or question.request.GET:
+        return None
+    return {"data": describe_resource(question.request, resource)}
+
+
+SECTIONS = (
+    Section("facts", Place.ABOUT, "datastore_search/_facts.html", _show_facts),
+    Section("origin", Place.LINE, "datastore_search/_origin.html", _show_origin),
+    Section("structured_data", Place.HEAD, "datastore_search/_structured_data.html", _describe),
+)
+
+
+# The page of the catalogue ------------------------------------------------------------------------
 
 ENTRIES_PER_PAGE = 20
 
@@ -80,7 +162,7 @@ class CatalogueView(PageView):
             "is_asked": q or chosen["publisher"] or chosen["topic"],
             "formats": ", ".join(list_format_labels()),
             "choices": list(_list_choices(readable, request.user, chosen)),
-            "pagination": Pagination(
+            "pagination": paginate(
                 request,
                 self.shared_parameters,
                 number,

@@ -1,5 +1,5 @@
 """
-CSV and TSV, as PostgreSQL writes them, and CSV for Excel.
+CSV and TSV, as PostgreSQL writes them, CSV for Excel, and JSON.
 
 Excel reads a CSV file by the language of its user: the separator is a semicolon where the decimal
 point is a comma.  It calculates any cell that begins like a formula.  A file that
@@ -10,13 +10,16 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import re
 from collections.abc import Callable, Generator
+from dataclasses import replace
+from itertools import chain, repeat
 
 from django.utils.formats import get_format
 
 from ..field_types import get_field_type
-from ..search import ID, RecordCopy
+from ..search import ID, RecordCopy, RecordsFormat, describe_fields
 from .dump import BOM, Dump, join_pieces
 
 _PLAIN_NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?(e[+-]?[0-9]+)?", re.IGNORECASE)
@@ -100,3 +103,27 @@ def disarm(text: str) -> str:
 def begins_like_formula(text: str) -> bool:
     """Return whether a spreadsheet may calculate a text that is typed into a cell."""
     return _FORMULA_START.match(text) is not None
+
+
+# JSON in one document, and in a line for each record ---------------------------------------------
+
+
+@join_pieces
+def write_json(dump: Dump, copy: RecordCopy) -> Generator[bytes]:
+    """Write the fields, and a list for each record."""
+    described = describe_fields(copy.fields, dump.infos)
+    fields = json.dumps(described, ensure_ascii=False, separators=(",", ":"))
+    yield dump.start + f'{{\n  "fields": {fields},\n  "records": ['.encode()
+    before = chain([b"\n    "], repeat(b",\n    "))
+    with copy.open_texts() as rows:
+        yield from (start + row[:-1] for start, row in zip(before, rows, strict=False))
+    yield b"\n]}\n"
+
+
+@join_pieces
+def write_ndjson(dump: Dump, _copy: RecordCopy) -> Generator[bytes]:
+    """Write an object for each record, each in a line of its own."""
+    as_objects = replace(dump.query, records_format=RecordsFormat.OBJECTS)
+    yield dump.start
+    with RecordCopy(dump.read, as_objects).open_texts() as rows:
+        yield from rows

@@ -9,20 +9,24 @@ from contextlib import closing
 from dataclasses import replace
 from typing import Any
 
-from ....messages.parameters import InvalidParameters
-from ....messages.requests import UnknownRecord
-from ....models import Resource
-from ....search import ID, ConsistentRead, Query, read_page
-from ....web.addresses import find_search_path, reverse_in_locale
-from ..links import add_query_string
-from ..maps.query import has_map
-from ..maps.views import Map
-from ..page import ResourcePageView
-from ..table.columns import Column
-from ..table.marks import Marker
-from ..table.page_query import PageQuery
-from ..table.records import parse_record, render_value
-from .keys import POSITION, decode_key, encode_key, link_record
+from ...messages.parameters import InvalidParameters
+from ...messages.requests import UnknownRecord
+from ...search import ID, ConsistentRead, Query, read_page
+from ...web.addresses import find_search_path, reverse_in_locale
+from .columns import Column
+from .maps.geometry import has_map
+from .maps.map import Map
+from .page import ResourcePageView, add_query_string
+from .question import PageQuery
+from .records import (
+    POSITION,
+    Marker,
+    decode_key,
+    encode_key,
+    link_record,
+    parse_record,
+    render_value,
+)
 
 _PLACE = re.compile(r"[1-9][0-9]{0,9}")
 
@@ -42,11 +46,15 @@ class RecordView(ResourcePageView):
         found = self._find_beside(read, query, key)
         record, beside = found or (_find_by_key(read, key), {})
         self.record_count = 1
-        asked = query.build_search(1) if query.q and query.is_valid else None
+        asked = query.search if query.q and query.is_valid else None
         marker = Marker(read, asked, " ".join(map(str, record.values()))) if asked else None
-        own = PageQuery(query.query_string, filters=decode_key(resource, key) or ())
+        filters = decode_key(resource, key) or ()
+        own = PageQuery(query.query_string, Query(limit=None, filters=filters))
         drawn = Map(read, own, columns, {}, "../../").describe() if has_map(columns, {}) else {}
         page_address = reverse_in_locale(self.request, "resource", resource.pk)
+        search_path = find_search_path(self.request)
+        filters_of_id = json.dumps({ID: int(str(record[ID]))})
+        sent = [("resource_id", str(resource.pk)), ("filters", filters_of_id)]
         return {
             "beside": beside,
             "drawing": drawn.get("drawing"),
@@ -58,7 +66,7 @@ class RecordView(ResourcePageView):
             ],
             "asks": query.has_conditions,
             "page_address": add_query_string(page_address, query.query_string.pairs),
-            "api_address": self._build_api_address(resource, record),
+            "api_address": search_path and add_query_string(search_path, sent),
         }
 
     def _find_beside(
@@ -74,7 +82,7 @@ class RecordView(ResourcePageView):
             return None
         offset = max(int(sent) - 2, 0)
         index = int(sent) - 1 - offset
-        records = _read_records(read, query.build_search(index + 2, offset=offset))
+        records = _read_records(read, replace(query.search, limit=index + 2, offset=offset))
         if len(records) <= index or encode_key(read.resource, records[index]) != key:
             return None
         links = [
@@ -85,13 +93,6 @@ class RecordView(ResourcePageView):
             "previous_link": links[0] if index else "",
             "next_link": links[index + 1] if len(links) > index + 1 else "",
         }
-
-    def _build_api_address(self, resource: Resource, record: Record) -> str:
-        """Build the address of the record in the API; empty if the portal has no API."""
-        if not (path := find_search_path(self.request)):
-            return ""
-        filters = json.dumps({ID: int(str(record[ID]))})
-        return add_query_string(path, [("resource_id", str(resource.pk)), ("filters", filters)])
 
 
 def _find_by_key(read: ConsistentRead, key: str) -> Record:

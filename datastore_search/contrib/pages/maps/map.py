@@ -1,20 +1,99 @@
-"""Draw a map as SVG: a degree of longitude is as wide as in the middle of the map."""
+"""The map of a question: its page, its drawing as SVG, and its places for a script."""
 
 from __future__ import annotations
 
+import gzip
+import json
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import pathlib
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any, NamedTuple
 
+from django.http import HttpRequest, HttpResponse
 from django.utils.safestring import SafeString
 from django.utils.translation import get_language, pgettext
+from django.utils.translation import gettext as _
 
-from ..charts.drawing import write_coordinate, write_text
-from ..languages import write_language
-from ..table.records import format_number
-from .data import GRID_CELLS, MapData, Place
-from .geometry import MAX_LATITUDE, MAX_LONGITUDE, Path, Position
-from .outlines import SCALE, list_layers, read_names
+from ....messages.bidi import show_bidi_controls
+from ....messages.numbers import format_count
+from ....models.base import exclude_from_atomic_requests
+from ....search import ConsistentRead, Query
+from ..charts.chart import write_coordinate, write_text
+from ..conf import conf
+from ..drawings import DrawingView, File, Option, QuestionDrawing, list_options
+from ..languages import Phrase, compose_phrase, mark_text, write_language
+from ..question import QueryString
+from ..values import format_number
+from .data import GRID_CELLS, MapData, MapPlace, MapReader
+from .geometry import MAX_LATITUDE, MAX_LONGITUDE, MapParser, MapQuery, Position
+
+# The file of outlines -----------------------------------------------------------------------------
+
+SCALE = 25
+
+_FILE = pathlib.Path(__file__).with_name("outlines.svg.gz")
+
+#: Languages of the names of countries, in the order of the file.
+_LANGUAGES = ("en", "ar", "de", "es", "fr", "pt", "vi")
+
+#: Cities are named from this zoom on; of each next 40, one zoom later.
+_CITIES_ZOOM, _CITIES_PER_ZOOM = 2.5, 40
+
+
+class Name(NamedTuple):
+    """The name of a country or city, with the zoom of tiles from which it is written."""
+
+    position: Position
+    zoom: float
+    text: str
+    language: str
+    is_city: bool = False
+
+
+@lru_cache(maxsize=1)
+def _read_outlines() -> str:
+    return gzip.decompress(_FILE.read_bytes()).decode()
+
+
+def list_layers() -> list[str]:
+    """List what maps show of ``land``, ``borders`` and ``names``."""
+    return conf.MAP_TILES.get("outlines", "land borders names").split()
+
+
+@exclude_from_atomic_requests
+def show_outlines(request: HttpRequest) -> HttpResponse:
+    """Send the outlines, from the site of the page: browsers refer to no file of another site."""
+    headers = {"Cache-Control": "public, max-age=86400", "Vary": "Accept-Encoding"}
+    if "gzip" not in request.headers.get("Accept-Encoding", ""):
+        return HttpResponse(_read_outlines(), "image/svg+xml", headers=headers)
+    headers["Content-Encoding"] = "gzip"
+    return HttpResponse(_FILE.read_bytes(), "image/svg+xml", headers=headers)
+
+
+def read_path(layer: str) -> str:
+    """Read the path of ``land`` or ``borders``."""
+    return _read_outlines().partition(f'id="{layer}" d="')[2].partition('"')[0]
+
+
+@lru_cache(maxsize=len(_LANGUAGES))
+def read_names(language: str) -> Sequence[Name]:
+    """Read the names, the most important ones first; those of cities are English."""
+    found = json.loads(_read_outlines().partition("<metadata>")[2].partition("</metadata>")[0])
+    column = _LANGUAGES.index(language) if language in _LANGUAGES else 0
+    names = [
+        Name((x, y), zoom, texts[column] or texts[0], language if texts[column] else "en")
+        for x, y, zoom, *texts in found["countries"]
+    ]
+    names += [
+        Name((x, y), _CITIES_ZOOM + rank / _CITIES_PER_ZOOM, text, "en", is_city=True)
+        for rank, (x, y, text) in enumerate(found["cities"])
+    ]
+    return sorted(names, key=lambda name: name.zoom)
+
+
+# The drawing --------------------------------------------------------------------------------------
 
 _WIDTH = 720
 _MIN_HEIGHT, _MAX_HEIGHT = 300, 620
@@ -238,7 +317,7 @@ def _draw_scale(drawing: MapDrawing, projection: _Projection) -> None:
 
 
 def _draw_place(
-    place: Place,
+    place: MapPlace,
     project: Callable[[Position], tuple[float, float]],
     largest: int,
     most: float,
@@ -251,28 +330,19 @@ def _draw_place(
     text = f"{place.title} · {place.position}"
     drawn: dict[bool, str] = {}
     for path in place.paths:
-        positions = _simplify(map(project, path.positions))
+        positions: list[tuple[float, float]] = []
+        for each in map(project, path.positions):
+            if not positions or math.dist(each, positions[-1]) >= _MIN_DISTANCE:
+                positions.append(each)
         if len(positions) > 1:
-            drawn[path.is_area] = drawn.get(path.is_area, "") + _write_path(path, positions)
+            points = (f"{write_coordinate(x)} {write_coordinate(y)}" for x, y in positions)
+            line = f"M{'L'.join(points)}{'Z' if path.is_area else ''}"
+            drawn[path.is_area] = drawn.get(path.is_area, "") + line
             continue
         x, y = map(write_coordinate, positions[0])
         yield Mark(text, place.link, x, y, write_coordinate(radius), label)
     for is_area, drawn_path in drawn.items():
         yield Mark(text, place.link, path=drawn_path, is_area=is_area)
-
-
-def _simplify(positions: Iterable[tuple[float, float]]) -> list[tuple[float, float]]:
-    """Leave out positions that cannot be told from the one before."""
-    kept: list[tuple[float, float]] = []
-    for each in positions:
-        if not kept or math.dist(each, kept[-1]) >= _MIN_DISTANCE:
-            kept.append(each)
-    return kept
-
-
-def _write_path(path: Path, positions: Sequence[tuple[float, float]]) -> str:
-    points = (f"{write_coordinate(x)} {write_coordinate(y)}" for x, y in positions)
-    return f"M{'L'.join(points)}{'Z' if path.is_area else ''}"
 
 
 def _write_count(count: int) -> str:
@@ -283,3 +353,133 @@ def _write_count(count: int) -> str:
     if thousands < _THOUSAND:
         return f"{format_number(f'{thousands:.3g}')}k"
     return f"{format_number(f'{thousands / _THOUSAND:.3g}')}M"
+
+
+# The map and its page -----------------------------------------------------------------------------
+
+#: The parameter ``format`` of the places, for the script of the page.
+PLACES = "places.json"
+
+
+class Map(QuestionDrawing[MapQuery, MapData]):
+    """The map of a question."""
+
+    name = "map"
+    parser_class = MapParser
+    formats = ("svg", "png")
+    script_file = PLACES
+
+    def read(self, read: ConsistentRead, query: Query, shown: MapQuery) -> MapData:
+        """Read the places."""
+        return MapReader(read, query, shown, self.question, self.page_path).read_places()
+
+    @property
+    def title(self) -> Phrase:
+        """The map of the resource, by its title."""
+        title = self.resource.local_title
+        name = mark_text(show_bidi_controls(title.text), title.language)
+        return compose_phrase(_("Map of %(resource)s"), resource=name)
+
+    @property
+    def outlines_link(self) -> str:
+        """The link to the outlines, beside the data page."""
+        return f"{self.page_path}../outlines.svg"
+
+    def describe(self) -> dict[str, Any]:
+        """Describe the map for its templates."""
+        context = {"title": self.title, "errors": self.errors, "shown": self.shown}
+        if not self.data:
+            return context
+        return context | {
+            "drawing": self.drawing,
+            "summary": " ".join(_summarise(self.data)),
+            "data": self.data,
+        }
+
+    def describe_page(self, address: QueryString) -> dict[str, Any]:
+        """Describe what can be chosen, with what the map has, and what a script needs."""
+        chosen = dict(self.pairs)
+        none = Option("", _("no field"))
+        numbers = list_options(self.parser.numbers)
+        choices = [
+            ("lat", _("Latitude"), (none, *numbers)),
+            ("lon", _("Longitude"), (none, *numbers)),
+            ("geometry", _("or GeoJSON"), (none, *list_options(self.parser.geometries))),
+            ("title", _("Title"), list_options(self.parser.titles)),
+        ]
+        pages = {
+            "resource_title": str(self.resource),
+            "choices": [
+                (name, label, options, chosen.get(name, ""))
+                for name, label, options in choices
+                if len(options) > (name != "title")
+            ],
+        }
+        if not self.shown or not self.data:
+            return pages
+        columns = [column for column in (self.shown.latitude, self.shown.longitude) if column]
+        view = [f"{end}.{column.name}" for column in columns for end in ("from", "to")]
+        return pages | {
+            "places_link": address.replace("format", PLACES).link,
+            # The script adds the conditions of the view.
+            "inner_question": address.remove(*view).query,
+            "tiles": conf.MAP_TILES,
+            "layers": " ".join(list_layers()),
+            "outlines_link": self.outlines_link,
+        }
+
+    def build_drawing(self, *, is_file: bool) -> MapDrawing | None:
+        """Build the drawing; None if there is nothing to draw."""
+        drawing = draw_map(self.data, self.title.text) if self.data else None
+        if drawing:
+            # A file stands alone.
+            is_alone = is_file or self.page_path is None
+            layers = [layer for layer in list_layers() if layer != "names"]
+            drawing.layers = [(each, read_path(each) if is_alone else "") for each in layers]
+            drawing.outlines_link = self.outlines_link
+        return drawing
+
+    def list_files(self) -> dict[str, Callable[[], File]]:
+        """List the drawing and the places."""
+        files, data = super().list_files(), self.data
+        if data:
+            files[PLACES] = lambda: ("application/json", _write_places(data))
+        return files
+
+
+class MapView(DrawingView):
+    """The page of a map."""
+
+    template = "map.html"
+    drawing_class = Map
+
+
+def _summarise(data: MapData) -> Iterator[str]:
+    """Say in words what the map shows."""
+    numbers = {"shown": format_count(data.record_count), "total": format_count(data.total)}
+    if data.is_clustered:
+        numbers["places"] = format_count(len(data.places))
+        yield _("%(shown)s of %(total)s records are on the map, in %(places)s clusters.") % numbers
+    else:
+        yield _("%(shown)s of %(total)s records are on the map.") % numbers
+    if data.missing:
+        yield _("Records without a place: %(number)s.") % {"number": format_count(data.missing)}
+    left_out = data.total - data.missing - data.record_count
+    if left_out > 0:
+        yield _("The first ones are shown; ask for fewer records to see the others.")
+
+
+def _write_places(data: MapData) -> str:
+    """Write the places for Leaflet, which has latitudes first."""
+    places = []
+    for place in data.places:
+        shapes: dict[str, list[Any]] = {"points": [], "lines": [], "areas": []}
+        for path in place.paths:
+            positions = [(latitude, longitude) for longitude, latitude in path.positions]
+            if len(positions) == 1:
+                shapes["points"] += positions
+            else:
+                shapes["areas" if path.is_area else "lines"].append(positions)
+        own = {"title": place.title, "link": place.link, "count": place.count}
+        places.append(own | shapes)
+    return json.dumps({"language": data.title_language, "places": places})

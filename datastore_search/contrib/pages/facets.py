@@ -1,41 +1,35 @@
-"""
-The facets beside the records of a data page: values and ranges with counts, in one GET form.
-
-Each facet counts the records that meet all conditions but those on its own field.  Of all records,
-what the load has counted is shown.  Other counts have a short time; where they take longer, the
-figures of the load are shown, and say that they are of all records.
-"""
+"""The facets beside the records of a data page, and similar queries."""
 
 from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
 
 from django.utils.translation import gettext as _
 
-from ....filters import Comparison, In
-from ....messages.availability import TemporarilyUnavailable
-from ....messages.bidi import show_bidi_controls
-from ....messages.numbers import format_count
-from ....messages.parameters import InvalidParameters
-from ....models import Field, Profiles
-from ....search import ConsistentRead, Query
-from ...analysis.facets import Facet, FacetsQuery, read_facets
-from ...analysis.groups import GroupBy
-from ...analysis.stored_facets import list_stored_counts
-from ..table.columns import MAX_VALUE_LENGTH, Column
-from ..table.conditions import YES_OR_NO
-from ..table.filter_form import Input, build_input
-from ..table.page_query import OF_TABLE, PageQuery
-from ..table.profiles import Histogram, draw_histogram, measure_bar
-from ..table.query_string import Pair, write_change
-from ..table.records import Digits, format_value
-from ..table.typed_values import parse_typed_value, write_value
-from .choice import FacetField, FacetKind, choose_facets
+from ...filters import Comparison, exclude_field
+from ...messages.availability import TemporarilyUnavailable
+from ...messages.bidi import show_bidi_controls
+from ...messages.numbers import format_count
+from ...messages.parameters import InvalidParameters
+from ...models import Field, Profiles
+from ...search import ConsistentRead, Query
+from ...web.addresses import reverse_in_locale
+from ..analysis.facets import Facet, FacetsQuery, read_facets
+from ..analysis.groups import GroupBy
+from ..analysis.spelling import MAX_RARE_RECORDS, NO_SUGGESTIONS, suggest_queries
+from ..analysis.stored_facets import list_stored_counts
+from .columns import MAX_VALUE_LENGTH, Column
+from .facet_fields import FacetField, FacetKind, choose_facets
+from .forms import Input, build_input
+from .profiles import Histogram, draw_histogram, measure_bar
+from .question import OF_TABLE, YES_OR_NO, PageQuery, Pair, join_conditions, write_change
+from .sections import PageQuestion, Place, Section
+from .values import Digits, format_value, parse_typed_value, write_value
 
 logger = logging.getLogger(__name__)
 
@@ -109,13 +103,7 @@ class ShownFacet:
     chart_query: str = ""
 
 
-def build_facet_panel(
-    read: ConsistentRead,
-    columns: Sequence[Column],
-    query: PageQuery,
-    profiles: Profiles | None,
-    shown_names: Collection[str],
-) -> dict[str, Any]:
+def _show_facets(question: PageQuestion) -> Mapping[str, Any]:
     """
     Choose, count and describe the facets of a page.
 
@@ -123,11 +111,14 @@ def build_facet_panel(
     the parameters that have no input.  Some facets are not ``is_complete`` where they took too
     long.
     """
-    fields = profiles.fields if profiles else {}
-    shown, others = choose_facets(columns, query, fields, read.resource.primary_key)
-    counter = _Counter(read, query, profiles)
+    read, query, request = question.read, question.query, question.request
+    resource, shown_columns = read.resource, {each.name for each in question.choice.columns}
+    shown, others = choose_facets(
+        question.columns, query, question.field_profiles, resource.primary_key
+    )
+    counter = _Counter(read, query, question.profiles)
     counts = counter.count(shown)
-    builder = _Builder(query, {field.name: field for field in read.resource.schema})
+    builder = _Builder(query, {field.name: field for field in resource.schema})
     facets = [
         builder.build(position, field, counts[field.column.name])
         for position, field in enumerate(shown)
@@ -137,10 +128,12 @@ def build_facet_panel(
         "others": [
             (column, write_change("facet", *query.facets, column.name))
             for column in others
-            if column.name in shown_names
+            if column.name in shown_columns
         ],
         "hidden": _list_hidden(facets, query),
         "is_complete": counter.is_complete,
+        "address": request.path,
+        "chart_address": reverse_in_locale(request, "chart", resource.pk),
     }
 
 
@@ -196,16 +189,11 @@ class _Counter:
     def _exclude_own(self, field: FacetField) -> Query:
         """Make the query of the conditions that are not on a field itself, and of what to find."""
         query, name = self._query, field.column.name
-        own = (each.condition for each in query.conditions if each.field.name != name)
-        filters = tuple(each for each in own if each)
-        others = tuple(
-            each
-            for each in query.filters
-            if not (isinstance(each, In | Comparison) and each.field == name)
-        )
+        own = [each for each in query.conditions if each.field.name != name]
+        filters = (*join_conditions(own), *exclude_field(query.filters, name))
         if field.can_be_searched and query.find:
-            others = (*others, Comparison(name, "icontains", query.find))
-        return Query(limit=None, q=query.q, filters=(*filters, *others))
+            filters = (*filters, Comparison(name, "icontains", query.find))
+        return Query(limit=None, q=query.q, filters=filters)
 
     def _count_matches(self, asked: Sequence[tuple[FacetField, Query]]) -> dict[str, Counts]:
         """Count facets within the time of a page; those that take longer are of all records."""
@@ -213,7 +201,7 @@ class _Counter:
             Facet(
                 GroupBy(
                     field.column.name,
-                    bins=None if _has_values(field) else _BINS,
+                    bins=None if field.kind is FacetKind.VALUES else _BINS,
                     is_logarithmic=field.is_skewed,
                 ),
                 query,
@@ -240,7 +228,7 @@ class _Counter:
             self.is_complete = False
             stored = self._read_stored(field)
             return replace(stored, is_of_all_records=True) if stored else Counts()
-        if not _has_values(field):
+        if field.kind is not FacetKind.VALUES:
             bins = answer["bins"]
             histogram = bins and {
                 "counts": [int(each["count"]) for each in bins],
@@ -258,7 +246,7 @@ class _Counter:
     def _read_stored(self, field: FacetField) -> Counts | None:
         """Read what a load has counted of the records as they are; None if that is nothing."""
         name, profiles = field.column.name, self._profiles
-        if not _has_values(field):
+        if field.kind is not FacetKind.VALUES:
             profile = profiles.fields.get(name) if profiles else None
             if profile is None:
                 return None
@@ -274,10 +262,6 @@ class _Counter:
         listed = sum(count for _value, count in values)
         others = (self._read.relation.record_count or 0) - counts.nulls - listed
         return Counts(tuple(values), counts.nulls, others, counts.distinct)
-
-
-def _has_values(field: FacetField) -> bool:
-    return field.kind is FacetKind.VALUES
 
 
 # Describing ---------------------------------------------------------------------------------------
@@ -308,7 +292,7 @@ class _Builder:
         )
         records = counts.others + sum(count for _value, count in counts.values)
         is_category = not field.is_guessed or 2 * counts.distinct <= records
-        if _has_values(field) and (is_category or field.is_wanted):
+        if field.kind is FacetKind.VALUES and (is_category or field.is_wanted):
             values = tuple(self._list_values(column, counts))
             if values or counts.nulls is not None:
                 most = _MAX_OPENED if field.is_wanted else _MAX_SHOWN
@@ -335,7 +319,7 @@ class _Builder:
                 f"facet-{position}-{operator}",
                 self._fields[column.name],
                 operator,
-                self._asked.get(f"{operator}.{column.name}"),
+                self._asked,
             )
             for operator in operators
         )
@@ -360,7 +344,7 @@ class _Builder:
         for key, value in first.items():
             yield FacetValue(
                 write_value(value),
-                show_bidi_controls(format_value(column, value)),
+                show_bidi_controls(format_value(column.type, value)),
                 key in asked,
                 format_count(numbers[key]),
                 measure_bar(numbers[key], most),
@@ -388,3 +372,45 @@ def _fold(column: Column, text: str) -> str:
 
 def _is_time(column: Column) -> bool:
     return column.field_type.is_moment and not column.field_type.has_day
+
+
+# Similar queries and the sections -----------------------------------------------------------------
+
+#: The time of the suggestions of a page.
+MAX_SUGGESTION_SECONDS = 1
+
+
+def _suggest_links(question: PageQuestion) -> Mapping[str, Any] | None:
+    """
+    Suggest pages with the same conditions; a failure is logged, and the page has no links.
+
+    Each link has its query, whose words come from values, in their ``language``, and the number of
+    records there, also as text.  The links are not ``is_complete`` where they took too long.
+    """
+    read, query, found = question.read, question.query, NO_SUGGESTIONS
+    if question.total > MAX_RARE_RECORDS:
+        return None
+    if query.q:
+        asked = replace(query.search, sort=())
+        try:
+            found = suggest_queries(read, asked, timedelta(seconds=MAX_SUGGESTION_SECONDS))
+        except TemporarilyUnavailable as error:
+            logger.warning("No queries were suggested on a page: %s", error)
+            found = replace(NO_SUGGESTIONS, is_complete=False)
+    links = [
+        {
+            "q": show_bidi_controls(each.q),
+            "link": query.query_string.replace("q", each.q).link,
+            "total": each.total,
+            "count": format_count(each.total),
+            "language": read.resource.content_language,
+        }
+        for each in found.queries
+    ]
+    return {"links": links, "is_complete": found.is_complete}
+
+
+SECTIONS = (
+    Section("facets", Place.BESIDE, "datastore_search/_facets.html", _show_facets),
+    Section("did_you_mean", Place.RESULT, "datastore_search/_did_you_mean.html", _suggest_links),
+)

@@ -9,12 +9,12 @@ from typing import Any
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from ....field_types import FieldType, Ordered, field_types, label_type
-from ....messages.bidi import show_bidi_controls
-from ....messages.parameters import UnknownField
-from ....models import Field, Profiles, Resource
-from ..languages import Phrase, mark_text, write_language
-from .page_query import PAGE_SIZES, PageQuery
+from ...field_types import FieldType, Ordered, field_types, label_type
+from ...messages.bidi import show_bidi_controls
+from ...messages.parameters import UnknownField
+from ...models import Profiles, Resource
+from .languages import Phrase, mark_text, write_language
+from .question import PAGE_SIZES, PageQuery
 
 #: Columns that a page shows at once: fewer where it has more records than it has by default, so
 #: that its HTML stays small.
@@ -101,7 +101,23 @@ class ColumnChoice:
 
 def build_columns(resource: Resource) -> tuple[Column, ...]:
     """Build a column for each field of a described resource."""
-    return tuple(_build_column(field, resource.content_language) for field in resource.schema)
+    plain_language, columns = resource.content_language, []
+    for each in resource.schema:
+        label, notes = each.choose_label(plain_language), each.choose_notes(plain_language)
+        unit = each.extra_info.get("unit")
+        column = Column(
+            each.name,
+            show_bidi_controls(label.text or each.name),
+            show_bidi_controls(notes.text),
+            each.type,
+            _KINDS.get(field_types[each.type].ordered, "text"),
+            label.language,
+            notes.language,
+            plain_language if field_types[each.type].has_words else "",
+            show_bidi_controls(unit) if isinstance(unit, str) else "",
+        )
+        columns.append(column)
+    return tuple(columns)
 
 
 def find_column(name: str, columns: Iterable[Column]) -> Column | None:
@@ -114,23 +130,6 @@ def find_column(name: str, columns: Iterable[Column]) -> Column | None:
     if name and not found:
         raise UnknownField(field=name[:100])
     return found if name else None
-
-
-def _build_column(field: Field, plain_language: str) -> Column:
-    kind = _KINDS.get(field_types[field.type].ordered, "text")
-    label, notes = field.choose_label(plain_language), field.choose_notes(plain_language)
-    unit = field.extra_info.get("unit")
-    return Column(
-        field.name,
-        show_bidi_controls(label.text or field.name),
-        show_bidi_controls(notes.text),
-        field.type,
-        kind,
-        label.language,
-        notes.language,
-        plain_language if field_types[field.type].has_words else "",
-        show_bidi_controls(unit) if isinstance(unit, str) else "",
-    )
 
 
 def choose_columns(

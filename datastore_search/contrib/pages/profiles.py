@@ -11,12 +11,12 @@ from django.utils.formats import number_format
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from ....messages.bidi import show_bidi_controls
-from ....messages.numbers import format_count
-from ....models import Profiles
+from ...messages.bidi import show_bidi_controls
+from ...messages.numbers import format_count
+from ...models import Profiles
 from .columns import Column
-from .query_string import QueryString
-from .records import format_number, format_value, shorten_number
+from .question import QueryString
+from .values import format_number, format_value, shorten_number
 
 #: The most common values of a field that get a bar.
 MAX_BARS = 5
@@ -173,7 +173,7 @@ def draw_histogram(column: Column, histogram: Mapping[str, Any] | None) -> Histo
 def _format_value(column: Column, value: object) -> str:
     """Write a value of a profile as the table of records does."""
     if isinstance(value, bool) or (isinstance(value, str) and column.kind != "number"):
-        return show_bidi_controls(format_value(column, value))
+        return show_bidi_controls(format_value(column.type, value))
     text = value if isinstance(value, str) else json.dumps(value).removesuffix(".0")
     return format_number(shorten_number(text))
 

@@ -1,1 +1,0 @@
-"""Pages in the frames of other pages, and charts and maps within a page."""

@@ -1,1 +1,0 @@
-"""The panel of facets, and what a query may have meant."""

@@ -1,0 +1,340 @@
+"""The data page of a resource: a table, its headings, its pages and its files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from http import HTTPStatus
+from itertools import zip_longest
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.urls import NoReverseMatch
+from django.utils.html import format_html_join
+from django.utils.safestring import SafeString
+from django.utils.translation import get_language
+from django.utils.translation import gettext as _
+
+from ...downloads.dump import choose_headers
+from ...downloads.formats import DumpFormat, formats
+from ...field_types import dump_json_as_sent, field_types
+from ...filters import Comparison
+from ...filters.names import SortKey, format_sort_key, quote_name
+from ...messages.numbers import format_count
+from ...messages.requests import UnknownPage
+from ...models import Resource, read_profiles
+from ...search import ConsistentRead
+from ...web.addresses import ResourceAddresses, find_path, find_search_path, reverse_in_locale
+from ...web.views import parse_page_number
+from .columns import Column, ColumnChoice, choose_columns, choose_names
+from .forms import build_chips
+from .head import describe_head
+from .maps.geometry import has_map
+from .page import Parameters, ResourcePageView, add_query_string
+from .profiles import FieldNote, describe_fields
+from .question import (
+    EMBED,
+    PAGE_SIZES,
+    PageQuery,
+    build_query_parameters,
+    format_filters,
+    write_change,
+)
+from .records import ShownTable, read_record_table
+from .sections import PageQuestion, Place, Section, are_complete, build_sections
+
+
+def format_range(offset: int, size: int, total: int) -> str:
+    """Write which items a page shows, after ``offset`` others, and how many there are."""
+    values = {
+        "first": format_count(offset + 1),
+        "last": format_count(min(offset + size, total)),
+        "total": format_count(total),
+    }
+    return _("%(first)s–%(last)s of %(total)s") % values
+
+
+def paginate(  # noqa: PLR0913 - what a list is
+    request: HttpRequest,
+    parameters: Parameters,
+    number: int,
+    size: int,
+    total: int,
+    *,
+    is_exact: bool = True,
+) -> dict[str, Any]:
+    """
+    Describe one page of a list, and link to the others; None where there is none.
+
+    ``number`` counts pages from 1, ``total`` the items of all pages; one that is not ``is_exact``
+    is too low, and not shown.  ``form_pairs`` are what a form for another page keeps.
+    """
+    pairs = [pair for pair in parameters if pair[0] != "page"]
+    count = max(1, -(-total // size))
+
+    def link(page: int) -> str:
+        return add_query_string(request.path, [*pairs, *[("page", str(page))] * (page > 1)])
+
+    return {
+        "number": number,
+        "total": total,
+        "is_exact": is_exact,
+        "page_count": count,
+        "form_pairs": pairs,
+        "range_text": format_range((number - 1) * size, size, total),
+        "first_address": link(1) if number - 1 > 1 else None,
+        "previous_address": link(number - 1) if number > 1 else None,
+        "next_address": link(number + 1) if number * size < total else None,
+        "last_address": link(count) if is_exact and number < count - 1 else None,
+    }
+
+
+# Headings -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """
+    The heading of a column.
+
+    ``sort`` changes to the next order: ascending, descending, none; empty for a type without an
+    order.  ``aria_sort`` is the order that the records have by this column, if any.  ``note`` has
+    the statistics of all values, where they are shown.  A button of the ``menu`` has a change and
+    a label.
+    """
+
+    column: Column
+    sort: str
+    aria_sort: str
+    note: FieldNote | None
+    menu: Sequence[tuple[str, str]] = ()
+
+    @property
+    def buttons(self) -> SafeString:
+        """The HTML of the menu, for which a template would take twice the time."""
+        return format_html_join(
+            "", '<li><button form=ask name=set value="{}">{}</button>', self.menu
+        )
+
+
+def build_headings(
+    columns: Sequence[Column], query: PageQuery, notes: Sequence[FieldNote] = ()
+) -> list[Heading]:
+    """Build the headings of columns, with menus and statistics where notes describe these."""
+    headings = []
+    for column, note in zip_longest(columns, notes):
+        key, aria_sort, change = next(iter(query.search.sort), None), "", ""
+        if key and key.field == column.name:
+            aria_sort = "descending" if key.descending else "ascending"
+        if column.field_type.is_sortable:
+            following = {"": [SortKey(column.name)], "ascending": [SortKey(column.name, True)]}
+            change = write_change("sort", *map(format_sort_key, following.get(aria_sort, [])))
+        menu = list(_list_menu(note, query)) if note else ()
+        headings.append(Heading(column, change, aria_sort, note, menu))
+    return headings
+
+
+def _list_menu(note: FieldNote, query: PageQuery) -> Iterator[tuple[str, str]]:
+    """List the buttons of a menu."""
+    name = note.column.name
+    if note.column.field_type.is_sortable:
+        ascending, descending = SortKey(name), SortKey(name, descending=True)
+        for label, key in ((_("Sort ascending"), ascending), (_("Sort descending"), descending)):
+            yield write_change("sort", format_sort_key(key)), label
+    if not note.is_complete:
+        yield write_change(f"empty.{name}", "yes"), _("Only empty values")
+        yield write_change(f"empty.{name}", "no"), _("Without empty values")
+    first = [each for each in query.first if each != name]
+    yield write_change("first", name, *first), _("Move first")
+    yield write_change("hide", *query.hidden, name), _("Hide")
+
+
+# Files --------------------------------------------------------------------------------------------
+
+#: The records of the smallest table whose packed files are offered; a megabyte or so.
+_MIN_PACKED_RECORDS = 10_000
+
+
+#: About the bytes that a format writes for a byte of values, for a byte of names, and once.
+_SIZES: Mapping[object, tuple[float, float, int]] = {
+    **dict.fromkeys(("csv", "csv-excel", "tsv"), (1, 0, 0)),
+    "json": (1.15, 0, 0),
+    "ndjson": (1.15, 1.2, 0),
+    "xml": (1.15, 2, 0),
+    "xlsx": (0.55, 0, 6_000),
+}
+
+
+def list_downloads(
+    request: HttpRequest,
+    resource: Resource,
+    asked: PageQuery,
+    table: ShownTable,
+    *,
+    has_places: bool,
+) -> list[dict[str, Any]]:
+    """
+    List the records that a page asks for in each format of the dump, and their schema.
+
+    There is nothing without a dump.  Each group is a form: a title that ends in a colon, ``hidden``
+    parameters, and a button for each file.
+
+    Where fields have labels, the formats with headers are offered with labels too; where there are
+    many records, the formats of text are offered packed.
+    """
+    try:
+        path = reverse_in_locale(request, "dump", resource.pk)
+    except NoReverseMatch:
+        return []
+    parameters = build_query_parameters(asked.search)
+    names = choose_names((field.name for field in resource.schema), asked)
+    if asked.has_chosen_columns and names:
+        parameters["fields"] = ",".join(map(quote_name, names))
+    value_bytes = (len(names) + 1) * (table.value_bytes + 1)
+    name_bytes = sum(len(name.encode()) for name in names)
+    kinds = [each for each in formats.values() if each.is_installed]
+    kinds = [each for each in kinds if has_places or not each.needs_places]
+    groups: list[tuple[str, str, Mapping[str, str], Iterable[DumpFormat]]] = [
+        ("all", _("Download all records found:"), {}, kinds)
+    ]
+    if choose_headers(names, resource.infos[get_language()]) != names:
+        title = _("With labels instead of column names:")
+        with_header = [kind for kind in kinds if kind.has_header]
+        groups.append(("labels", title, {"headers": "labels"}, with_header))
+    version = resource.table_version
+    if version is not None and version.record_count >= _MIN_PACKED_RECORDS:
+        title = _("Compressed, as smaller files (gzip):")
+        groups.append(("packed", title, {"gzip": "true"}, [kind for kind in kinds if kind.is_text]))
+
+    def measure(kind: DumpFormat) -> int:
+        of_values, of_names, once = _SIZES.get(kind.name, (0, 0, 0))
+        return round((of_values * value_bytes + of_names * name_bytes) * table.total + once)
+
+    return [
+        {
+            "name": name,
+            "title": title,
+            "path": path,
+            "hidden": {**options, **parameters},
+            "files": [(kind, "gzip" not in options and measure(kind)) for kind in kinds],
+            "schema": name == "all" and find_path(request, "schema", resource.pk),
+        }
+        for name, title, options, kinds in groups
+    ]
+
+
+#: Operators of addresses, and those of ``filters`` that find more.
+_WIDER = {"contains": "ucontains", "starts": "ustartswith"}
+
+
+def _offer_without_accents(question: PageQuestion) -> Mapping[str, Any] | None:
+    query = question.query
+    asked = [
+        each
+        for each in query.conditions
+        if each.operator in _WIDER and field_types[each.field.type].is_text
+    ]
+    if question.total or not asked:
+        return None
+    wider = [
+        Comparison(each.field.name, _WIDER[each.operator], value)
+        for each in asked
+        for value in each.values
+    ]
+    address = query.query_string.remove(*(each.parameter for each in asked))
+    filters = dump_json_as_sent(format_filters((*query.filters, *wider)))
+    return {"link": address.replace("filters", filters).link}
+
+
+SECTIONS = (
+    Section(
+        "without_accents",
+        Place.RESULT,
+        "datastore_search/_without_accents.html",
+        _offer_without_accents,
+    ),
+)
+
+
+# The page -----------------------------------------------------------------------------------------
+
+
+class ResourceView(ResourcePageView):
+    """The records of a resource."""
+
+    can_be_embedded = True
+
+    template = "resource.html"
+
+    def build_context(
+        self, read: ConsistentRead, query: PageQuery, columns: Sequence[Column]
+    ) -> dict[str, Any] | HttpResponse:
+        """Show a page of them, or redirect to the address without empty parameters."""
+        resource = read.resource
+        sent = [(name, value) for name, values in self.request.GET.lists() for value in values]
+        if sent != self.parameters:
+            return redirect(add_query_string(self.request.path, self.parameters))
+        if not query.is_valid:
+            self.status = HTTPStatus.BAD_REQUEST
+        if self.is_embedded:
+            return self._describe_embedded_table(read, query, columns)
+        profiles = read_profiles(resource.table_version_id, using=read.connection.alias)
+        choice = choose_columns(columns, query, profiles)
+        question = PageQuestion(self.request, read, query, columns, choice, profiles)
+        context = describe_head(question, "table")
+        if not query.is_valid:
+            return context
+        context["has_api"] = bool(find_search_path(self.request))
+        context["api_link"] = add_query_string("api/", self.parameters)
+        context["pagination"], table = self._read_table(read, query, choice)
+        context["table"] = table
+        question = replace(question, total=table.total)
+        context["sections"] = build_sections(
+            question, Place.HEAD, Place.BESIDE, Place.RESULT, Place.BELOW
+        )
+        notes = describe_fields(choice.columns, profiles)
+        is_asked = query.q or query.search.filters
+        # The histograms are of all records.
+        shown = [replace(each, histogram=None) if is_asked else each for each in notes]
+        context["headings"] = build_headings(choice.columns, query, shown)
+        context["total"] = format_count(table.total)
+        context["sizes"] = PAGE_SIZES
+        if table.total:
+            has_places = has_map(columns, question.field_profiles)
+            context["download_groups"] = list_downloads(
+                self.request, resource, query, table, has_places=has_places
+            )
+        self.is_complete = are_complete(context["sections"])
+        self.link = ResourceAddresses(self.request).build_link_header(resource.pk)
+        return context | self.describe_embedding(query.query_string.pairs, str(resource))
+
+    def _read_table(
+        self, read: ConsistentRead, query: PageQuery, choice: ColumnChoice
+    ) -> tuple[dict[str, Any], ShownTable]:
+        """Read the records of a page."""
+        number = parse_page_number(self.request)
+        offset = (number - 1) * query.size
+        table = read_record_table(read, query, choice.columns, offset=offset)
+        self.record_count = len(table.rows)
+        if offset and offset >= table.total:
+            raise UnknownPage(page=number)
+        parameters = query.query_string.pairs
+        return paginate(self.request, parameters, number, query.size, table.total), table
+
+    def _describe_embedded_table(
+        self, read: ConsistentRead, query: PageQuery, columns: Sequence[Column]
+    ) -> dict[str, Any]:
+        """Show the table alone, for a frame of another page."""
+        choice = choose_columns(columns, query)
+        context: dict[str, Any] = {
+            "table_version": read.resource.table_version,
+            "column_choice": choice,
+            "query": query,
+            "chips": build_chips(query, columns),
+            "whole_address": query.query_string.remove(EMBED).link,
+        }
+        if query.is_valid:
+            context["pagination"], context["table"] = self._read_table(read, query, choice)
+            context["headings"] = build_headings(choice.columns, query)
+        return context

@@ -1,1 +1,0 @@
-"""The table of a resource: its query, columns, records and parts."""
