@@ -9,12 +9,13 @@ from __future__ import annotations
 import logging
 import math
 import time
-from collections import Counter, OrderedDict
+from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from threading import Lock
 from typing import Any, ClassVar, Final, Generic, TypeVar
+from weakref import WeakSet
 
 from django.conf import settings
 from django.core.cache import DEFAULT_CACHE_ALIAS, CacheHandler
@@ -34,8 +35,8 @@ class BoundedCache(Generic[Key, Value]):
     ``max_value_size`` is not added.  ``name`` is the cache's name in metrics.
     """
 
-    #: How often each cache, by its name, had the value or not.
-    lookups: ClassVar[Counter[tuple[str, bool]]] = Counter()
+    #: All caches of the process.
+    caches: ClassVar[WeakSet[BoundedCache[Any, Any]]] = WeakSet()
 
     def __init__(
         self,
@@ -47,13 +48,16 @@ class BoundedCache(Generic[Key, Value]):
         measure: Callable[[Value], int] = lambda _value: 0,
     ) -> None:
         """Begin with no entries."""
-        self._name = name
+        self.name = name
         self._max_entries = max_entries
         self._max_size, self._max_value_size = max_size, max_value_size
         self._measure = measure
         self._size = 0
         self._entries: OrderedDict[Key, Value] = OrderedDict()
         self._lock = Lock()
+        #: How often there was no value, and a value.
+        self._lookups = [0, 0]
+        self.caches.add(self)
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -64,7 +68,7 @@ class BoundedCache(Generic[Key, Value]):
             value = self._entries.get(key)
             if value is not None:
                 self._entries.move_to_end(key)
-            self.lookups[self._name, value is not None] += 1
+            self._lookups[value is not None] += 1
         return value
 
     def add(self, key: Key, value: Value) -> None:
@@ -79,11 +83,11 @@ class BoundedCache(Generic[Key, Value]):
             while len(self._entries) > self._max_entries or self._size > self._max_size:
                 self._discard(next(iter(self._entries)))
 
-    @classmethod
-    def take_lookups(cls) -> list[tuple[tuple[str, bool], int]]:
-        """Return the counts since the last call."""
-        taken, BoundedCache.lookups = BoundedCache.lookups, Counter()
-        return list(taken.items())
+    def take_lookups(self) -> list[int]:
+        """Return the misses and the hits since the last call."""
+        with self._lock:
+            taken, self._lookups = self._lookups, [0, 0]
+        return taken
 
     def remove(self, key: Key) -> None:
         """Remove a value, if there is one."""

@@ -57,8 +57,10 @@ def count_request(
 
 def count_lookups() -> None:
     """Count the look-ups in caches since the last call."""
-    for (cache, is_hit), count in BoundedCache.take_lookups():
-        _LOOKUPS.labels(cache, "hit" if is_hit else "miss").inc(count)
+    for cache in list(BoundedCache.caches):
+        for result, count in zip(("miss", "hit"), cache.take_lookups(), strict=True):
+            if count:
+                _LOOKUPS.labels(cache.name, result).inc(count)
 
 
 def build_registry() -> CollectorRegistry:
