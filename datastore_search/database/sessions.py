@@ -165,7 +165,9 @@ class Session:
                 cursor = psycopg.ClientCursor(connection.connection)
             else:
                 stack.callback(close_if_lost, connection)
-                cursor = BatchCursor(connection.connection, before, *batches)
+                cursor = BatchCursor(connection.connection)
+                cursor.statements_before = before
+                cursor.read_result, cursor.batch_rows = batches
             is_logged = connection.queries_logged
             wrap: Any = connection.make_debug_cursor if is_logged else connection.make_cursor
             wrapped = stack.enter_context(wrap(cursor))
@@ -390,25 +392,14 @@ class BatchCursor(psycopg.ClientCursor[Any]):
     Source: libpq, "Retrieving Query Results in Chunks".
     """
 
+    #: The statements of a message before the one that is read.
+    statements_before = 0
+    #: What reads the rows, ``batch_rows`` of which are in memory at once; None for all rows.
+    read_result: BatchReader[Any]
+    batch_rows: int | None
+
+    result: Any = None
     _query: Any
-
-    def __init__(
-        self,
-        connection: psycopg.Connection[Any],
-        before: int,
-        read_result: BatchReader[Any],
-        batch_rows: int | None,
-    ) -> None:
-        """
-        Prepare to read the last statement of a message, which has ``before`` others before it.
-
-        ``batch_rows`` are in memory at once; None for all rows.
-        """
-        super().__init__(connection)
-        self._statements_before = before
-        self._read_result = read_result
-        self._batch_rows = batch_rows
-        self.result: Any = None
 
     def execute(self, query: Any, params: Any = None, **options: Any) -> Self:
         """Run a message, and read the rows of its last statement."""
@@ -422,22 +413,26 @@ class BatchCursor(psycopg.ClientCursor[Any]):
         with connection.lock:
             try:
                 driver.send_query(message)
-                if self._batch_rows is not None:
+                if self.batch_rows is not None:
                     if capabilities.has_stream_chunked():
-                        driver.set_chunked_rows_mode(self._batch_rows)
+                        driver.set_chunked_rows_mode(self.batch_rows)
                     else:  # a libpq before 17: row by row
                         driver.set_single_row_mode()
                     connection.wait(generators.send(driver))
-                self.result = self._read_result(self._read_batches())
+                self.result = self.read_result(self._read_batches())
             finally:
                 if driver.transaction_status == pq.TransactionStatus.ACTIVE:
                     _cancel_statement(connection)
         return self
 
     def _read_batches(self) -> Iterator[TextBatch]:
-        before, head = self._statements_before, None
-        results = _fetch_all_results if self._batch_rows is None else _fetch_results
-        for result in results(self.connection):
+        before, head = self.statements_before, None
+        results: Iterable[pq.abc.PGresult] = _fetch_results(self.connection)
+        if self.batch_rows is None:  # all at once
+            results = self.connection.wait(generators.execute(self.connection.pgconn))
+        for result in results:
+            if result.status == pq.ExecStatus.FATAL_ERROR:
+                raise errors.error_from_result(result)
             if before:
                 before -= result.status == pq.ExecStatus.TUPLES_OK  # the end of its rows
                 continue
@@ -449,30 +444,21 @@ class BatchCursor(psycopg.ClientCursor[Any]):
             yield TextBatch(head, list(map(result.get_value, range(rows), repeat(last))))
 
 
-def _fetch_all_results(connection: psycopg.Connection[Any]) -> Iterable[pq.abc.PGresult]:
-    """Read the results of a message, all at once."""
-    results: list[pq.abc.PGresult] = connection.wait(generators.execute(connection.pgconn))
-    for result in results:
-        if result.status == pq.ExecStatus.FATAL_ERROR:
-            raise errors.error_from_result(result)
-    return results
-
-
 def _fetch_results(connection: psycopg.Connection[Any]) -> Iterator[pq.abc.PGresult]:
     """Read the results of a message to its end; those that have arrived need no waiting."""
     driver = connection.pgconn
-    failure: psycopg.Error | None = None
+    failure: pq.abc.PGresult | None = None
     while True:
         is_there = not driver.is_busy()
         result = driver.get_result() if is_there else connection.wait(generators.fetch(driver))
         if result is None:
             break
         if result.status == pq.ExecStatus.FATAL_ERROR:
-            failure = errors.error_from_result(result)
+            failure = result
         elif failure is None:
             yield result
-    if failure:
-        raise failure
+    if failure is not None:
+        yield failure
 
 
 def _cancel_statement(connection: psycopg.Connection[Any]) -> None:

@@ -255,19 +255,13 @@ class Shares:
 process_shares = Shares()
 
 
-class _Thread(local):
-    """The client for which the current thread works."""
+class _WorkingFor(local):
+    """The client for which a thread works, with or without a slot."""
 
     client: Client | None = None
 
 
-_thread = _Thread()
-
-
-def name_client(client: Client | None) -> Client | None:
-    """Name the client for which this thread works from now on; return the one before."""
-    before, _thread.client = _thread.client, client
-    return before
+working_for = _WorkingFor()
 
 
 # Streams ------------------------------------------------------------------------------------------
@@ -289,7 +283,8 @@ class StreamSlot:
 
         Raises: ``TooManyStreams`` when none is free; ``TooManyOwnStreams``.
         """
-        client = process_shares.held_key or (_thread.client.key if _thread.client else "")
+        working = working_for.client
+        client = process_shares.held_key or (working.key if working else "")
         with _lock:
             if client and _streams[client] >= max(1, conf.MAX_STREAMS // 2):
                 raise TooManyOwnStreams

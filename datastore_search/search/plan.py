@@ -529,22 +529,26 @@ top_matches_cache: BoundedCache[TopMatchesKey, TopMatches] = BoundedCache(
 )
 
 
-def build_top_matches_key(read: ConsistentRead, bound: BoundQuery) -> TopMatchesKey | None:
-    """Build the key of a ranked query whose page may be kept; None for any other."""
+def find_top_matches(
+    read: ConsistentRead, bound: BoundQuery
+) -> tuple[TopMatchesKey | None, TopMatches | None]:
+    """
+    Build the key of a ranked query, and find what is kept of it, with a count that is needed.
+
+    There is no key for a query whose page must not be kept.
+    """
     version, query = read.version_key, bound.query
     is_within = bound.end is not None and bound.end <= MAX_TOP_IDS
-    if version is None or not is_within or query.is_copied:
-        return None
+    if not bound.is_ranked or version is None or not is_within or query.is_copied:
+        return None, None
     where = bound.where.text.as_string()
     parameters = tuple([sql.Literal(each).as_string() for each in bound.where.parameters])
-    is_short = len(where) + sum(map(len, parameters)) <= _MAX_KEY_LENGTH
-    return (version, where, parameters) if is_short else None
-
-
-def get_top_matches(key: TopMatchesKey, *, is_counted: bool) -> TopMatches | None:
-    """Get the kept top matches of a query; None without them, or without a count that is needed."""
+    if len(where) + sum(map(len, parameters)) > _MAX_KEY_LENGTH:
+        return None, None
+    key = version, where, parameters
     top = top_matches_cache.get(key)
-    return None if top is None or (is_counted and top.total is None) else top
+    is_known = top is not None and not (query.include_total and top.total is None)
+    return key, top if is_known else None
 
 
 def keep_top_matches(key: TopMatchesKey, head: Sequence[bytes | None], *, is_counted: bool) -> None:

@@ -124,7 +124,7 @@ class ConsistentRead:
                 alias = self.connection.alias
                 self.version_key = VersionKey(alias, resource.pk, resource.version)
         self._version = version
-        self._is_verified = False
+        self.is_verified = version is None
         self._client = client or session.client
 
     @cached_property
@@ -203,7 +203,7 @@ class ConsistentRead:
 
     def verify(self) -> None:
         """Raise ``StaleVersion`` unless the resource still has the version of its description."""
-        if self._version is not None and not self._is_verified:
+        if self._version is not None:
             self._compare(_read_version(self.session, self._version))
 
     def _trace(self, kind: str) -> AbstractContextManager[None]:
@@ -214,7 +214,7 @@ class ConsistentRead:
     def _compare(self, version: int | None) -> None:
         if version != self.resource.version:
             raise StaleVersion
-        self._is_verified = True
+        self.is_verified = True
 
 
 def _read_version(session: Session, version: Clause) -> int | None:
@@ -368,7 +368,7 @@ def with_consistent_read(
     """
     key = build_key(router.db_for_read(Resource), name)
     answer_within = partial(_answer_within, key[1], answer, client, as_snapshot)
-    before = shares.name_client(client)
+    before, shares.working_for.client = shares.working_for.client, client
     try:
         # A private resource cannot be read without the user anyway.
         description = descriptions.get(key)
@@ -376,7 +376,7 @@ def with_consistent_read(
             return answer_within(choose_timeout(client))
         return with_client_timeout(client, answer_within)
     finally:
-        shares.name_client(before)
+        shares.working_for.client = before
 
 
 def _answer_within(
@@ -403,7 +403,8 @@ def _answer_within(
                 if is_snapshot:
                     read.verify()
                 answered = answer(read)
-                read.verify()
+                if not read.is_verified:
+                    read.verify()
                 return answered
         except MissingTable as error:
             if described:

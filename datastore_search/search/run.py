@@ -35,10 +35,9 @@ from ..models import Resource
 from .plan import (
     Plan,
     RankSort,
-    build_top_matches_key,
     choose_plans,
     choose_stream_plan,
-    get_top_matches,
+    find_top_matches,
     keep_top_matches,
 )
 from .query import NextPage, Page, Query, RecordsFormat
@@ -77,45 +76,40 @@ def read_page(read: ConsistentRead, query: Query) -> Page:
     """
     slot = nullcontext() if query.is_light else read.session.hold_slot()
     with slot, translate_database_errors(plain=query.plain):
-        return _read_page(read, bind_query(read, query))
-
-
-def _read_page(read: ConsistentRead, bound: BoundQuery) -> Page:
-    query = bound.query
-    key = build_top_matches_key(read, bound) if bound.is_ranked else None
-    top = None if key is None else get_top_matches(key, is_counted=query.include_total)
-    known_total = total = bound.known_total if top is None else top.total
-    if total is None and query.include_total and not bound.counts_matches:
-        total = count_matches(read, bound)
-    next_page = None
-    if query.limit == 0 or (total is not None and query.offset >= total):
-        found = FoundRecords(RawJson([b'""'] if query.is_text else [b"[", b"]"]), 0, 0)
-        if known_total:
-            check_has_records(read)
-    else:
-        for plan in choose_plans(bound, total, top, lists_top=key is not None and top is None):
-            found = _run_plan(read, plan)
-            if plan.is_complete(found):
-                break
-            found.records.close()
-        if known_total is not None and found.count < bound.count_page(known_total):
-            found.records.close()
-            raise RecordsIncomplete
-        total = found.total if plan.counts_matches else total
-        if key is not None and isinstance(plan, RankSort):
-            keep_top_matches(key, found.head, is_counted=plan.counts_matches)
-        if query.include_next_page and bound.is_by_id:
-            ((last_id,),) = read.fetch_rows(plan.select_last_id())
-            if last_id is not None:
-                next_page = NextPage("lt" if bound.is_descending else "gt", int(last_id))
-    return Page(
-        records=found.records,
-        total=total if query.include_total else None,
-        fields=bound.fields,
-        next_page=next_page,
-        members={each.name: each.read(read, bound, found) for each in query.members},
-        record_count=found.count,
-    )
+        bound = bind_query(read, query)
+        key, top = find_top_matches(read, bound)
+        known_total = total = bound.known_total if top is None else top.total
+        if total is None and query.include_total and not bound.counts_matches:
+            total = count_matches(read, bound)
+        next_page = None
+        if query.limit == 0 or (total is not None and query.offset >= total):
+            found = FoundRecords(RawJson([b'""'] if query.is_text else [b"[", b"]"]), 0, 0)
+            if known_total:
+                check_has_records(read)
+        else:
+            for plan in choose_plans(bound, total, top, lists_top=key is not None and top is None):
+                found = _run_plan(read, plan)
+                if plan.is_complete(found):
+                    break
+                found.records.close()
+            if known_total is not None and found.count < bound.count_page(known_total):
+                found.records.close()
+                raise RecordsIncomplete
+            total = found.total if plan.counts_matches else total
+            if key is not None and isinstance(plan, RankSort):
+                keep_top_matches(key, found.head, is_counted=plan.counts_matches)
+            if query.include_next_page and bound.is_by_id:
+                ((last_id,),) = read.fetch_rows(plan.select_last_id())
+                if last_id is not None:
+                    next_page = NextPage("lt" if bound.is_descending else "gt", int(last_id))
+        return Page(
+            records=found.records,
+            total=total if query.include_total else None,
+            fields=bound.fields,
+            next_page=next_page,
+            members={each.name: each.read(read, bound, found) for each in query.members},
+            record_count=found.count,
+        )
 
 
 def _run_plan(read: ConsistentRead, plan: Plan) -> FoundRecords:
