@@ -185,7 +185,7 @@ PARTS = ("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>")
 @pytest.mark.parametrize(
     ("action", "sent", "max_functions", "max_files"),
     [
-        ("datastore_search", {"q": "river"}, 110, 25),
+        ("datastore_search", {"q": "river"}, 100, 25),
         (
             "datastore_upsert",
             {"records": [{"_id": 1, "title": "Old bridge"}], "force": True},

@@ -171,7 +171,7 @@ class Session:
             is_logged = connection.queries_logged
             wrap: Any = connection.make_debug_cursor if is_logged else connection.make_cursor
             wrapped = stack.enter_context(wrap(cursor))
-            with self.watch_statements():
+            with nullcontext() if self.client is None else Watched(connection, self.client):
                 wrapped.execute(message, statement.parameters)
             if isinstance(cursor, BatchCursor):
                 return cursor.result
@@ -427,9 +427,11 @@ class BatchCursor(psycopg.ClientCursor[Any]):
 
     def _read_batches(self) -> Iterator[TextBatch]:
         before, head = self.statements_before, None
-        results: Iterable[pq.abc.PGresult] = _fetch_results(self.connection)
+        results: Iterable[pq.abc.PGresult]
         if self.batch_rows is None:  # all at once
             results = self.connection.wait(generators.execute(self.connection.pgconn))
+        else:
+            results = _fetch_results(self.connection)
         for result in results:
             if result.status == pq.ExecStatus.FATAL_ERROR:
                 raise errors.error_from_result(result)

@@ -288,12 +288,6 @@ _IS_ALIASED = sql.SQL("id = (SELECT resource_id FROM {aliases} WHERE name = %s)"
 )
 
 
-def build_key(alias: str, name: uuid.UUID | str) -> Key:
-    """Build the key of a description; an id is spelled as the database does."""
-    name = str(name)
-    return alias, name.lower() if RESOURCE_ID.fullmatch(name) else name
-
-
 def describe(key: Key, session: Session, timeout: timedelta) -> Description:
     """
     Describe a resource, unless it is described already.
@@ -366,12 +360,14 @@ def with_consistent_read(
     Raises: ``UnknownResource``; ``RecordsMissing``; ``TooManyRetries``; ``QueryTooSlow``;
     ``ShareExceeded``; ``ServerFull``; ``ReadBlocked``; whatever ``answer`` raises.
     """
-    key = build_key(router.db_for_read(Resource), name)
-    answer_within = partial(_answer_within, key[1], answer, client, as_snapshot)
+    name = str(name)
+    if RESOURCE_ID.fullmatch(name):
+        name = name.lower()  # as the database spells it, so that each id has one description
+    answer_within = partial(_answer_within, name, answer, client, as_snapshot)
     before, shares.working_for.client = shares.working_for.client, client
     try:
         # A private resource cannot be read without the user anyway.
-        description = descriptions.get(key)
+        description = descriptions.get((router.db_for_read(Resource), name))
         if description is not None and description.resource.private:
             return answer_within(choose_timeout(client))
         return with_client_timeout(client, answer_within)

@@ -48,7 +48,6 @@ from .reads import (
     MissingTable,
     StaleVersion,
     VersionKey,
-    build_key,
     describe,
     descriptions,
     raise_if_table_lost,
@@ -87,9 +86,10 @@ def read_page(read: ConsistentRead, query: Query) -> Page:
             if known_total:
                 check_has_records(read)
         else:
-            for plan in choose_plans(bound, total, top, lists_top=key is not None and top is None):
+            plans = choose_plans(bound, total, top, lists_top=key is not None and top is None)
+            for plan in plans:
                 found = _run_plan(read, plan)
-                if plan.is_complete(found):
+                if plan is plans[-1] or plan.is_complete(found):
                     break
                 found.records.close()
             if known_total is not None and found.count < bound.count_page(known_total):
@@ -395,7 +395,7 @@ def _read_blocks(
     begin: Callable[[ConsistentRead], Generator[bytes]],
     client: Client | None,
 ) -> Generator[bytes]:
-    key, described = build_key(connection.alias, name), None
+    key, described = (connection.alias, str(name)), None
     limits = conf.DUMP_TIMEOUT, conf.SEARCH_MEMORY_BYTES
     try:
         with translate_database_errors(), open_snapshot(connection, *limits) as session:

@@ -174,6 +174,12 @@ def _search(request: Request, sent: Mapping[str, object]) -> Answer:
 def _build_result(
     call: _SearchCall, resource_id: str, infos: Mapping[str, Mapping[str, Any]], page: Page
 ) -> dict[str, Any]:
+    """
+    Build the result, with the paths of the first, next and previous page.
+
+    They are GET requests below the base called.  Source: CKAN 2.10 and 2.11, which link to a next
+    page even after the last, and whose clients append the links to the base that they call.
+    """
     query, next_page = call.query, page.next_page
     in_force = {
         "resource_id": resource_id,
@@ -185,36 +191,27 @@ def _build_result(
     }
     repeated = SearchParameters.repeat(call.parameters, call.sent).items()
     given = {name: value for name, value in repeated if value or value == 0}
+    linked: dict[str, str | list[str]] = {"resource_id": resource_id}
+    for name, parsed in call.parameters.items():
+        if name not in _NOT_LINKED:
+            value = call.sent[name] if isinstance(parsed, tuple) else parsed
+            linked[name] = value if isinstance(value, str | list) else dump_json_as_sent(value)
+    path = call.request.path[len(find_base_path(call.request)) - 1 :]
+    address = f"{path}?{urlencode(linked, doseq=True)}"
+    offset, limit = query.offset, query.limit or 0
+    starts = {"start": 0, "next": offset + limit}
+    if offset > 0:
+        starts["prev"] = max(0, offset - limit)
+    links = {
+        name: f"{address}&offset={start}" if start else address for name, start in starts.items()
+    }
     return {
         **(in_force | given | in_force),
         **({} if page.total is None else {"total": page.total, "total_was_estimated": False}),
         **({"next_page": {"_id": {next_page.operator: next_page.bound}}} if next_page else {}),
-        "_links": _build_links(call, resource_id),
+        "_links": links,
         **page.members,
         "records": page.records,
-    }
-
-
-def _build_links(call: _SearchCall, resource_id: str) -> dict[str, str]:
-    """
-    Build the paths of the first, next and previous page, as GET requests below the base called.
-
-    Source: CKAN 2.10 and 2.11, which link to a next page even after the last, and whose clients
-    append the links to the base that they call.
-    """
-    parameters: dict[str, str | list[str]] = {"resource_id": resource_id}
-    for name, parsed in call.parameters.items():
-        if name not in _NOT_LINKED:
-            value = call.sent[name] if isinstance(parsed, tuple) else parsed
-            parameters[name] = value if isinstance(value, str | list) else dump_json_as_sent(value)
-    offset, limit = call.query.offset, call.query.limit or 0
-    path = call.request.path[len(find_base_path(call.request)) - 1 :]
-    address = f"{path}?{urlencode(parameters, doseq=True)}"
-    starts = {"start": 0, "next": offset + limit}
-    if offset > 0:
-        starts["prev"] = max(0, offset - limit)
-    return {
-        name: f"{address}&offset={start}" if start else address for name, start in starts.items()
     }
 
 
