@@ -30,8 +30,8 @@ _Moment = TypeVar("_Moment", date, datetime, time)
 _DATE = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
 _CLOCK = r"[0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,6})?)?"
 
-#: What PostgreSQL would read as a day all the same: 1,234 as the 234th one of 2001.
-_SHORT_YEAR = re.compile("[0-9]{1,3}[^0-9:A-Za-z][^A-Za-z]*")
+#: PostgreSQL would also read 1,234 as the 234th day of 2001, and ``::1/128`` as the 128th.
+_MAY_BE_MOMENT = re.compile("[0-9]{4}|[0-9]{1,2}:|[^A-Za-z]*[A-Za-z]")
 
 # Python -------------------------------------------------------------------------------------------
 
@@ -47,7 +47,7 @@ def _build_parser(
             raise NotOfType
         text = value.strip(whitespace)
         if not notation.fullmatch(text):
-            if _SHORT_YEAR.fullmatch(text):
+            if not _MAY_BE_MOMENT.match(text):
                 raise NotOfType
             raise_unknown_notation(text)
         try:
