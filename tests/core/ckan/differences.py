@@ -485,9 +485,13 @@ _RECORDS = [
         "Lists within lists",
         (refuses("records", "records_row"), r'value/_text:9-upsert \[\["a"\], \["b"\]\]'),
         (
-            holds_values(["a", "b"], [], ["a", None], ["a", "b"], None, ["1", "2"]),
+            holds_values(["a", "b"], [], ["a", None], ["a", "b"], None, ["1", "2"], ["a"]),
             r"value/_text:11-search",
         ),
+    ),
+    *_list_differences(
+        "The JSON text of a list",
+        (succeeds, r"value/_text:10-upsert .*"),
     ),
     *_list_differences(
         "A key of another record",
