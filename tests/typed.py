@@ -61,6 +61,12 @@ CELLS: Mapping[str, list[tuple[Any, str]]] = {
         (text, text)
         for text in ("00:00:00", "12:34:56", "12:34:56.5", "12:34:56.500001", "24:00:00")
     ],
+    "inet": [
+        (text, text)
+        for text in (
+            "10.0.0.1", "9.255.0.1", "10.0.0.0/8", "2001:db8::1", "::ffff:10.0.0.1", "192.168.7.7",
+        )
+    ],
     "json": [
         (value, json.dumps(value))
         for value in (

@@ -39,6 +39,7 @@ field_types: Mapping[str, FieldType] = {
         texts.BOOL,
         *(moments.DATE, moments.TIMESTAMP, moments.TIMESTAMPTZ, moments.TIME),
         texts.TEXT,
+        texts.INET,
         nested.JSON,
         *(nested.TEXT_LIST, nested.INT4_LIST, nested.INT8_LIST),
         *(nested.FLOAT8_LIST, nested.BOOL_LIST),

@@ -1,9 +1,11 @@
-"""Texts, and truth values, which are words."""
+"""Texts, and what has a few notations as a text: truth values, IP addresses."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from decimal import Decimal
+from ipaddress import IPv6Interface, ip_interface
 from string import whitespace
 
 from django.utils.translation import gettext_lazy as _
@@ -89,4 +91,48 @@ BOOL = FieldType(
     declared_types=("boolean", "OFSTBoolean"),
     python_types=frozenset({bool}),
     common_formats=("",),
+)
+
+_INET = re.compile(r"[0-9A-Fa-f.:]{2,45}(/[0-9]{1,3})?")
+#: IPv4 as it is stored; the parser reads what else there is.
+_BYTE = "(25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])"
+_IPV4 = rf"{_BYTE}(\.{_BYTE}){{3}}(/(3[01]|[12]?[0-9]))?"
+
+
+def _parse_inet(value: Json) -> str:
+    """
+    Parse an address, or one with the length of its network; that of a single address is left out.
+
+    Source: PostgreSQL's ``inet``, without abbreviated networks such as ``10/8``.
+    """
+    text = value.strip(whitespace) if isinstance(value, str) else ""
+    if not _INET.fullmatch(text):
+        raise NotOfType
+    try:
+        interface = ip_interface(text)
+    except ValueError:
+        raise NotOfType from None
+    address, length = interface.ip, interface.network.prefixlen
+    # As PostgreSQL and newer Pythons write it.
+    mapped = interface.ipv4_mapped if isinstance(interface, IPv6Interface) else None
+    written = f"::ffff:{mapped}" if mapped else str(address)
+    return dump_json(written if length == address.max_prefixlen else f"{written}/{length}")
+
+
+INET = FieldType(
+    name="inet",
+    label=_("IP address"),
+    parse_value=_parse_inet,
+    parse_operand=_parse_inet,
+    parse_bound=_parse_inet,
+    sort_expression="{t}::inet",
+    operators=SCALAR_OPERATORS,
+    duckdb=DuckDBTexts(
+        f"regexp_full_match({{v}}, '{_IPV4}')",
+        JSON_STRING,
+        ((f"regexp_full_match({{v}}, '{_IPV4}')",),),
+        is_inferred=False,
+    ),
+    table_schema_type="string",
+    input_attributes={"dir": "ltr"},
 )
