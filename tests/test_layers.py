@@ -1,13 +1,15 @@
-"""The contracts of import-linter name every room and app; the table of types names each type."""
+"""Contracts name each room and app, no import is a circle, and only types name types."""
 
 from __future__ import annotations
 
 import ast
 import re
 import tomllib
+from graphlib import TopologicalSorter
 from pathlib import Path
 from typing import Any
 
+import grimp
 import pytest
 
 import datastore_search
@@ -54,6 +56,16 @@ def test_each_room_of_the_core_is_named(names: list[str]) -> None:
 
 def test_each_contrib_app_is_named() -> None:
     assert set(CONTRACTS[BESIDE]["modules"]) == list_modules(PACKAGE / "contrib")
+
+
+def test_no_modules_import_each_other_in_a_circle() -> None:
+    graph = grimp.build_graph("datastore_search", cache_dir=None)
+
+    order = TopologicalSorter(
+        {module: graph.find_modules_directly_imported_by(module) for module in graph.modules}
+    ).static_order()
+
+    assert len([*order]) == len(graph.modules) > 200  # a circle raises ``CycleError``
 
 
 def list_strings(path: Path) -> set[str]:

@@ -25,7 +25,6 @@ class BareToken(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call
     )
 
     def get_security_definition(self, auto_schema: AutoSchema) -> Schema:
-        """Describe where it is sent."""
         kind, name = self.place
         return {"type": "apiKey", "in": kind, "name": name, "description": self.description}
 

@@ -55,18 +55,28 @@ def build_success(*, is_one: bool) -> Schema:
 
 
 def list_statuses(method: str) -> list[int]:
-    """List the statuses of failures of a method."""
     return [code for code in ERROR_TYPES if method == "POST" or code != _UNSUPPORTED_MEDIA_TYPE]
 
 
 def build_schemas() -> dict[str, Schema]:
-    """Build the named schemas of the envelopes of failures."""
     return {_build_name(code): _build_envelope(code) for code in ERROR_TYPES}
 
 
 def build_responses(prefix: str) -> dict[str, Schema]:
     """Build the named responses of failures, with URLs under a prefix such as ``/vi/``."""
-    return {_build_name(code): _build_component(code, prefix) for code in ERROR_TYPES}
+    return {
+        _build_name(code): {
+            "description": str(_DESCRIPTIONS[code]),
+            **_HEADERS.get(code, {}),
+            "content": {
+                "application/json": {
+                    "schema": schema_ref(_build_name(code)),
+                    "example": _build_example(code, prefix),
+                }
+            },
+        }
+        for code in ERROR_TYPES
+    }
 
 
 def build_response(code: int, examples: Schema) -> Schema:
@@ -95,27 +105,14 @@ def _build_envelope(code: int) -> Schema:
             },
             minProperties=2,
             additionalProperties={
-                "description": "What is wrong with the parameter of this name; `__extras` are those"
-                " that there are not.",
+                "description": "What is wrong with the parameter of this name; `__extras` has the"
+                " unknown parameters.",
                 **list_of(TEXT, minItems=1),
             },
         )
     else:
         error = object_of({"__type": kind, "message": TEXT})
     return object_of({"help": HELP, "success": build_success(is_one=False), "error": error})
-
-
-def _build_component(code: int, prefix: str) -> Schema:
-    return {
-        "description": str(_DESCRIPTIONS[code]),
-        **_HEADERS.get(code, {}),
-        "content": {
-            "application/json": {
-                "schema": schema_ref(_build_name(code)),
-                "example": _build_example(code, prefix),
-            }
-        },
-    }
 
 
 def _build_example(code: int, prefix: str) -> dict[str, Any]:

@@ -47,7 +47,6 @@ def list_examples(prefix: str = _PREFIX) -> list[Example]:
 
 
 def select_examples(action: str, prefix: str = _PREFIX) -> list[Example]:
-    """List the examples of an action."""
     return [example for example in list_examples(prefix) if example.action == action]
 
 

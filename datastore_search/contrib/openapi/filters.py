@@ -15,9 +15,7 @@ _MAX_MEMBERS = MAX_OPERATIONS - 1
 #: ``$and``, ``$or``, and names of fields; ``$$`` begins the name of a field that begins with ``$``.
 _NAMES = r"^([^$]|\$\$|\$(and|or)$|$)"
 
-_SCALARS = (TEXT, NUMBER, BOOLEAN, NULL)
-
-#: The operand of an operator; of others the type of the field says it.
+#: Operands with a schema of their own; the type of the field decides the others.
 _OPERANDS: Mapping[Operand, Schema] = {
     Operand.TEXT: TEXT,
     Operand.LIST: list_of(ANY_VALUE, maxItems=MAX_VALUES),
@@ -26,7 +24,8 @@ _OPERANDS: Mapping[Operand, Schema] = {
 
 
 def build_schemas() -> dict[str, Schema]:
-    """Build the named schemas of ``filters``."""
+    conditions = {**schema_ref("DatastoreConditions"), "minProperties": 1}
+    group = list_of(conditions, minItems=1, maxItems=_MAX_MEMBERS)
     return {
         "DatastoreFilters": {
             "description": "Conditions of which all must hold, or a list of such objects, of which"
@@ -35,58 +34,41 @@ def build_schemas() -> dict[str, Schema]:
             f" lists, and {MAX_TEXT_CONDITIONS} conditions with {', '.join(TEXT_OPERATORS)}.",
             **one_of(
                 schema_ref("DatastoreConditions"),
-                list_of(_ref_conditions(), maxItems=_MAX_MEMBERS),
+                list_of(conditions, maxItems=_MAX_MEMBERS),
             ),
             "examples": [{"subject": ["watershed", "survey"], "stage": "active"}],
         },
-        "DatastoreConditions": _build_conditions(),
-        "DatastoreCondition": _build_condition(),
-        "DatastoreOperators": _build_operators(),
-    }
-
-
-def _ref_conditions() -> Schema:
-    return {**schema_ref("DatastoreConditions"), "minProperties": 1}
-
-
-def _build_conditions() -> Schema:
-    group = list_of(_ref_conditions(), minItems=1, maxItems=_MAX_MEMBERS)
-    return {
-        "type": "object",
-        "description": "Field → condition; `_id` is a field too. A field whose name begins with"
-        " `$` is written with `$$`.",
-        "maxProperties": _MAX_MEMBERS,
-        "propertyNames": {"pattern": _NAMES},
-        "properties": {
-            "$and": {"description": "All of these hold.", **group},
-            "$or": {"description": "One of these holds.", **group},
+        "DatastoreConditions": {
+            "type": "object",
+            "description": "Field → condition; `_id` is a field too. A field whose name begins with"
+            " `$` is written with `$$`.",
+            "maxProperties": _MAX_MEMBERS,
+            "propertyNames": {"pattern": _NAMES},
+            "properties": {
+                "$and": {"description": "All of these hold.", **group},
+                "$or": {"description": "One of these holds.", **group},
+            },
+            "additionalProperties": schema_ref("DatastoreCondition"),
         },
-        "additionalProperties": schema_ref("DatastoreCondition"),
-    }
-
-
-def _build_condition() -> Schema:
-    return {
-        "description": "A value that the field equals, a list of which it equals one, or operators."
-        ' Values meet the field\'s type: `28` and `"28"` are the same for a number. Null finds'
-        " empty cells, an empty list finds nothing.",
-        **one_of(
-            *_SCALARS,
-            # Generators of clients make no types of lists whose items may be null.
-            list_of(ANY_VALUE, maxItems=MAX_VALUES),
-            schema_ref("DatastoreOperators"),
-        ),
-    }
-
-
-def _build_operators() -> Schema:
-    return {
-        "type": "object",
-        "description": "Comparisons that must all hold.",
-        "minProperties": 1,
-        "additionalProperties": False,
-        "properties": {
-            each.name: {"description": str(each.help), **_OPERANDS.get(each.operand, ANY_VALUE)}
-            for each in operators.values()
+        "DatastoreCondition": {
+            "description": "A value that the field equals, a list of which it equals one, or"
+            ' operators. Values meet the field\'s type: `28` and `"28"` are the same for a number.'
+            " Null finds empty cells, an empty list finds nothing.",
+            **one_of(
+                *(TEXT, NUMBER, BOOLEAN, NULL),
+                # Generators of clients make no types of lists whose items may be null.
+                list_of(ANY_VALUE, maxItems=MAX_VALUES),
+                schema_ref("DatastoreOperators"),
+            ),
+        },
+        "DatastoreOperators": {
+            "type": "object",
+            "description": "Comparisons that must all hold.",
+            "minProperties": 1,
+            "additionalProperties": False,
+            "properties": {
+                each.name: {"description": str(each.help), **_OPERANDS.get(each.operand, ANY_VALUE)}
+                for each in operators.values()
+            },
         },
     }

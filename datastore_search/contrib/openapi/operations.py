@@ -29,7 +29,7 @@ from .examples import Example, select_examples, show_examples
 
 _JSON = "application/json"
 
-#: The groups of a viewer.
+#: How a viewer groups the operations.
 _READING, _WRITING, _ABOUT = "Datastore", "Datastore: writing", "Datastore: server"
 
 
@@ -47,7 +47,6 @@ class OperationSchema(AutoSchema):
         method: str,
         registry: ComponentRegistry,
     ) -> Schema:
-        """Describe the operation for one method."""
         self.registry, self.path, self.method = registry, path, method
         prefix = path[: max(path.rfind("api/"), path.rfind("datastore/dump/"))]
         for kind, components in (
@@ -60,7 +59,6 @@ class OperationSchema(AutoSchema):
         return self.build_operation(method, prefix)
 
     def build_schemas(self) -> dict[str, Schema]:
-        """Build the named schemas."""
         return {
             **filters.build_schemas(),
             **COMMON_SCHEMAS,
@@ -75,7 +73,6 @@ class OperationSchema(AutoSchema):
     def build_responses(
         self, result: Schema, method: str, examples: Sequence[Example] = ()
     ) -> dict[str, Schema]:
-        """Build the responses: the result, and each failure."""
         failed = {
             str(code): errors.build_response(code, _show_answers(examples, code))
             for code in errors.list_statuses(method)
@@ -84,8 +81,6 @@ class OperationSchema(AutoSchema):
 
 
 class ActionSchema(OperationSchema):
-    """One action."""
-
     def __init__(self, action: Action, others: Sequence[str]) -> None:
         """``others`` are the other paths of the action."""
         super().__init__()
@@ -94,7 +89,6 @@ class ActionSchema(OperationSchema):
         self.serializer = action.parameters
 
     def build_schemas(self) -> dict[str, Schema]:
-        """Add those of the parameters and the answer."""
         words = build_name(self._action.name)
         return {
             **super().build_schemas(),
@@ -110,14 +104,19 @@ class ActionSchema(OperationSchema):
         }
 
     def build_operation(self, method: str, prefix: str) -> Schema:
-        """Describe the action for one method."""
         name = self._action.name
         examples = select_examples(name, prefix)
         if method == "GET":
             examples = examples[:1]
             request = {"parameters": parameters.build_query(self.serializer, examples)}
         else:
-            request = self._build_body(examples)
+            body = {
+                "schema": schema_ref(f"{build_name(name)}Parameters"),
+                **show_examples(examples, lambda example: example.sent),
+            }
+            # Forms are accepted, too, but generators of clients cannot choose between two kinds.
+            needed = bool(self.serializer.needed)
+            request = {"requestBody": {"required": needed, "content": {_JSON: body}}}
         result = {
             "description": "The result.",
             "content": {
@@ -141,30 +140,25 @@ class ActionSchema(OperationSchema):
             "responses": self.build_responses(result, method, examples),
         }
 
-    def _build_body(self, examples: Sequence[Example]) -> Schema:
-        body = {
-            "schema": schema_ref(f"{build_name(self._action.name)}Parameters"),
-            **show_examples(examples, lambda example: example.sent),
-        }
-        # Forms are accepted, too, but generators of clients cannot choose between two kinds.
-        needed = bool(self.serializer.needed)
-        return {"requestBody": {"required": needed, "content": {_JSON: body}}}
-
 
 class DumpSchema(OperationSchema):
-    """The dump."""
-
     serializer = DumpParameters
 
     def build_operation(self, method: str, prefix: str) -> Schema:
-        """Describe the file."""
         (example,) = select_examples("dump")
         return {
             "operationId": "datastore_dump",
             "summary": _("Download the records of a resource as a file."),
             "tags": [_READING],
             "parameters": [
-                _build_name_parameter(example),
+                {
+                    "name": "name",
+                    "in": "path",
+                    "required": True,
+                    "description": "The id or an alias of a resource.",
+                    "schema": {"type": "string", "minLength": 1},
+                    **show_examples([example], lambda each: each.sent["name"]),
+                },
                 *parameters.build_query(self.serializer, [example]),
             ],
             "security": [{}, *self.get_auth()],
@@ -187,17 +181,6 @@ def _build_file(example: Example) -> Schema:
         "description": "The file. CSV and TSV have a header.",
         "headers": {"Content-Disposition": {"schema": TEXT, "description": "The file's name."}},
         "content": texts,
-    }
-
-
-def _build_name_parameter(example: Example) -> Schema:
-    return {
-        "name": "name",
-        "in": "path",
-        "required": True,
-        "description": "The id or an alias of a resource.",
-        "schema": {"type": "string", "minLength": 1},
-        **show_examples([example], lambda each: each.sent["name"]),
     }
 
 

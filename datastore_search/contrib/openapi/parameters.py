@@ -55,10 +55,13 @@ def _build_query_schema(schema: Schema, examples: Schema) -> Schema:
 
 def build_body(parameters: type[ActionParameters]) -> Schema:
     """Describe the JSON object that holds the parameters of an action."""
+    # If the first of several parameters is not sent, one of the others must be. Written with
+    # ``anyOf``, generators of clients would make nothing of the whole object.
+    first, *others = [{"required": [name]} for name in parameters.needed] or [{}]
     return {
         **_build_object(parameters),
         "additionalProperties": parameters.accepts_others,
-        **_build_alternatives(parameters),
+        **({"if": {"not": {"anyOf": others}}, "then": first} if others else {}),
     }
 
 
@@ -66,17 +69,9 @@ _FILTERS = schema_ref("DatastoreFilters")
 
 
 def _build_object(parameters: type[ActionParameters]) -> Schema:
-    return parameters.build_schema(required=parameters.list_required(), build=_build_sent_schema)
+    def build(name: str, field: ParameterField) -> Schema:
+        schema = describe_values(name, field)
+        # Generators of clients take two lists of objects of one class for the same.
+        return one_of(schema, TEXT) if field.accepts_text else schema
 
-
-def _build_sent_schema(name: str, field: ParameterField) -> Schema:
-    schema = describe_values(name, field)
-    # Generators of clients take two lists of objects of one class for the same.
-    return one_of(schema, TEXT) if field.accepts_text else schema
-
-
-def _build_alternatives(parameters: type[ActionParameters]) -> Schema:
-    """Require the first of several parameters if none of the others is sent."""
-    first, *others = [{"required": [name]} for name in parameters.needed] or [{}]
-    # Written with ``anyOf``, generators of clients would make nothing of the whole object.
-    return {"if": {"not": {"anyOf": others}}, "then": first} if others else {}
+    return parameters.build_schema(required=parameters.list_required(), build=build)

@@ -52,7 +52,10 @@ class SchemaView(SpectacularAPIView):  # type: ignore[misc, unused-ignore]
     @extend_schema(**SCHEMA_KWARGS)
     def get(self, request: Request, *args: object, **kwargs: object) -> HttpResponseBase:
         """Answer with the document, or with 304 to a client that has it."""
-        version = self.api_version or request.version or self._get_version_parameter(request)
+        # A version that a client may ask for, if the portal names it.
+        named = request.GET.get("version")
+        asked = named if named in (api_settings.ALLOWED_VERSIONS or ()) else None
+        version = self.api_version or request.version or asked
         own = (self.urlconf, self.patterns, self.custom_settings, version)
         response: HttpResponseBase
         if self.serve_public and own == (None,) * 4:
@@ -96,8 +99,3 @@ class SchemaView(SpectacularAPIView):  # type: ignore[misc, unused-ignore]
             document = f'W/"{tag}"', zlib.compress(content, 6)
             _documents.add(key, document)
         return document
-
-    def _get_version_parameter(self, request: Request) -> str | None:
-        """Return a version that the portal names, of those that a client may ask for."""
-        version = request.GET.get("version")
-        return version if version in (api_settings.ALLOWED_VERSIONS or ()) else None
