@@ -30,7 +30,6 @@ PAGE = ROOT / "docs" / "architecture.md"
 #: These run in a process of their own, of which the test sees nothing.
 IN_THE_CHILD = (
     "contrib/files/formats/child.py",
-    "contrib/files/formats/reading.py",
     "contrib/files/formats/delimited",
 )
 

@@ -30,7 +30,7 @@ _has_no_child: ContextVar[bool] = ContextVar("has_no_child", default=False)
 
 _run_child, _start_child, _send_request = (
     process._run_child,
-    process._start_child,
+    process.start_child,
     process._send_request,
 )
 
@@ -74,11 +74,11 @@ class _EndedChild:
 
 
 @contextmanager
-def _start(log: Any) -> Iterator[Any]:
+def _start(module: str, log: Any) -> Iterator[Any]:
     if _has_no_child.get():
         yield _EndedChild()
     else:
-        with _start_child(log) as child_process:
+        with _start_child(module, log) as child_process:
             yield child_process
 
 
@@ -151,4 +151,4 @@ def _restrict(area: staging.StagingArea, path: Path) -> None:
 
 patch.object(staging, "_connect", _connect).start()
 patch.multiple(staging.StagingArea, open=_open, restrict=_restrict).start()
-patch.multiple(process, _run_child=_run, _start_child=_start, _send_request=_answer).start()
+patch.multiple(process, _run_child=_run, start_child=_start, _send_request=_answer).start()

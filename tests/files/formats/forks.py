@@ -13,7 +13,7 @@ from typing import Any
 
 from datastore_search.contrib.files.formats import delimited, geo, parquet, workbooks
 from datastore_search.contrib.files.formats import json as json_reader
-from datastore_search.contrib.files.formats.reading import read_file
+from datastore_search.contrib.files.formats.child import read_file
 from datastore_search.contrib.files.formats.shortages import find_shortage, is_file_too_large
 from datastore_search.contrib.files.formats.staging import create_staging_area
 from datastore_search.contrib.files.messages.failures import LoadFailed

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
+from datastore_search.contrib.files.formats.child import read_file
 from datastore_search.contrib.files.formats.duckdb_sql import SQL
 from datastore_search.contrib.files.formats.options import ReadOptions
-from datastore_search.contrib.files.formats.reading import read_file
 from datastore_search.contrib.files.formats.staging import (
     ROW_ERRORS,
     StagedTable,

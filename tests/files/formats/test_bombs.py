@@ -10,8 +10,8 @@ import psutil
 import pytest
 
 from datastore_search.contrib.files.formats import process
-from datastore_search.contrib.files.formats.interrupter import Interrupter
 from datastore_search.contrib.files.formats.process import open_table
+from datastore_search.contrib.files.formats.staging import Interrupter
 from datastore_search.contrib.files.jobs import LoadOptions
 from datastore_search.contrib.files.messages.failures import LoadFailed
 

@@ -16,8 +16,8 @@ import pytest
 import xlwt
 from openpyxl import Workbook
 
+from datastore_search.contrib.files.formats.child import read_file
 from datastore_search.contrib.files.formats.duckdb_sql import SQL
-from datastore_search.contrib.files.formats.reading import read_file
 from datastore_search.contrib.files.formats.staging import ROW_ERRORS
 from datastore_search.contrib.files.jobs import LoadOptions
 from datastore_search.contrib.files.types.inference import decide_formats

@@ -21,8 +21,7 @@ from datastore_search.contrib.files.formats import workbooks
 from datastore_search.contrib.files.formats.cell_values import BadCell, format_number
 from datastore_search.contrib.files.formats.number_formats import format_padded, read_date
 from datastore_search.contrib.files.formats.process import open_table
-from datastore_search.contrib.files.formats.workbook_rows import FORMATTERS
-from datastore_search.contrib.files.formats.workbooks import read_workbook
+from datastore_search.contrib.files.formats.workbooks import FORMATTERS, read_workbook
 from datastore_search.contrib.files.jobs import LoadOptions
 from datastore_search.contrib.files.messages.failures import LoadFailed
 from datastore_search.field_types import MAX_FIELDS

@@ -1,5 +1,5 @@
 """
-The process that reads a file: ``python -m`` with the name of this module.
+Read a file of any format, in the process that ``python -m`` starts with the name of this module.
 
 Its parent (``process``) writes a JSON object to the standard input, with the file and the options,
 and keeps that open while it lives.  The answer is a JSON object on what was the standard output.
@@ -13,6 +13,8 @@ import os
 import pickle
 import sys
 import traceback
+from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -21,19 +23,66 @@ from django.conf import settings
 
 from ....guards.child_processes import end_with_parent, take_over_output
 from ..messages.failures import LoadFailed
+from ..sources.archives import unpack
 from ..sources.limits import ReadingLimits
-from . import input_formats
+from . import InputFormat, detect_format, input_formats, list_formats
+from .header_rows import clean_labels, describe_name_changes
 from .options import ReadOptions
-from .reading import read_file
 from .shortages import find_shortage, is_file_too_large
-from .staging import StagedTable, create_staging_area
+from .staging import StagedTable, StagingArea, create_staging_area
+
+
+def read_file(
+    path: Path, options: ReadOptions, staging_area: StagingArea, *, name: str = ""
+) -> StagedTable:
+    """
+    Stage a file of any known format, packed or not.
+
+    ``name`` is the file's own name, if ``path`` has another one: its suffix is a hint at the
+    format.
+
+    Raises: ``LoadFailed``, with what is wrong with the file.
+    """
+    file_format, main = _unpack(path, name or path.name, options.member, staging_area)
+    # Else each thread of numpy's OpenBLAS takes memory.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    module, _, function = file_format.read.partition(":")
+    try:
+        # Imports take most of the time of a small file: only the reader that is needed is imported.
+        read = getattr(import_module(module, __package__), function)
+    except ModuleNotFoundError as error:
+        if not (extra := file_format.extra):
+            raise
+        raise LoadFailed("file.extra_missing", format=file_format.name, extra=extra) from error
+    table: StagedTable = read(main, options, staging_area)
+    return replace(
+        table,
+        labels=clean_labels(table.labels),
+        notices=(*table.notices, *describe_name_changes(table.labels, table.names)),
+    )
+
+
+def _unpack(
+    path: Path, name: str, member: str, staging_area: StagingArea
+) -> tuple[InputFormat, Path]:
+    folder, limits = staging_area.folder, staging_area.limits
+    for each in list_formats():
+        if each.unpack and (main := each.unpack(path, folder, limits, member=member)):
+            return each, main
+    file = unpack(path, name, folder, limits, member=member)
+    return detect_format(file.path, file.name), file.path
+
+
+# The process --------------------------------------------------------------------------------------
 
 
 def main() -> None:
     """Read the file that the parent names, and answer with the table or the failure."""
     answers = take_over_output()
     request = json.loads(sys.stdin.buffer.readline())
-    _end_with_parent(request["parent"])
+    # The kernel ends it with the parent on Linux, a thread elsewhere.
+    Thread(target=_wait_for_end_of_input, daemon=True).start()
+    end_with_parent(request["parent"])
     settings.configure(**request["settings"])
     limits = ReadingLimits.for_file(Path(request["path"])).enforce()
     answer = json.dumps(_answer_request(request, limits)).encode()
@@ -50,7 +99,15 @@ def _answer_request(request: dict[str, Any], limits: ReadingLimits) -> dict[str,
         with create_staging_area(Path(request["folder"]), limits) as staging_area:
             staging_area.restrict(Path(request["path"]))
             table = read_file(Path(request["path"]), options, staging_area, name=request["name"])
-        return {"table": _table_to_json(table)}
+        return {
+            "table": {
+                "names": table.names,
+                "labels": table.labels,
+                "declared_types": table.declared_types,
+                "has_header": table.has_header,
+                "notices": [notice.to_json() for notice in table.notices],
+            }
+        }
     except LoadFailed as failure:
         return {"failure": failure.to_json()}
     except BaseException as error:  # noqa: BLE001 - the parent gets it, whatever it is
@@ -58,22 +115,6 @@ def _answer_request(request: dict[str, Any], limits: ReadingLimits) -> dict[str,
         if is_file_too_large(error):
             shortage = limits.unpacked_failure
         return {"failure": shortage.to_json()} if shortage else {"error": traceback.format_exc()}
-
-
-def _table_to_json(table: StagedTable) -> dict[str, Any]:
-    return {
-        "names": table.names,
-        "labels": table.labels,
-        "declared_types": table.declared_types,
-        "has_header": table.has_header,
-        "notices": [notice.to_json() for notice in table.notices],
-    }
-
-
-def _end_with_parent(parent: int) -> None:
-    """End when the parent ends: the kernel does that on Linux, a thread elsewhere."""
-    Thread(target=_wait_for_end_of_input, daemon=True).start()
-    end_with_parent(parent)
 
 
 def _wait_for_end_of_input() -> None:

@@ -12,18 +12,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
+from typing import NamedTuple
 
 import duckdb
 
 from ....field_types import MAX_FIELDS
 from ..messages import BadRow, Notice
 from ..messages.failures import LoadFailed, UnknownDialect
-from .delimited_encoding import convert_to_utf8
 from .delimited_layout import Layout, find_layout
-from .delimited_rows import Row, scan_rows
-from .duckdb_sql import SQL, Composed, Value, add_terms, quote_literal, read_csv
+from .delimited_rows import scan_rows
+from .duckdb_sql import SQL, Value, add_terms, quote_literal, read_csv
+from .encodings import convert_to_utf8
 from .footers import delete_rows, describe_footer, find_staged_footer
 from .header_rows import make_unique_names
 from .options import SKIP_FOOTER, ReadOptions
@@ -39,13 +40,8 @@ _IRREGULAR = (
     duckdb.NotImplementedException,
     duckdb.ConversionException,
 )
-#: The errors of rows with too many or too few cells are written once for each number of cells.
-_MAX_CACHED_WIDTHS = 1_000
 #: More rows may be bad only while more are good.
 _MAX_BAD_ROWS = 1_000_000
-
-_NO_BREAKS = SQL("0")
-_FEED, _RETURN = SQL("chr(10)"), SQL("chr(13)")
 
 
 def read_delimited(path: Path, options: ReadOptions, staging_area: StagingArea) -> StagedTable:
@@ -94,25 +90,30 @@ def read_delimited(path: Path, options: ReadOptions, staging_area: StagingArea) 
 
 def _stage_regular(path: Path, layout: Layout, staging_area: StagingArea) -> bool:
     """Read the file by DuckDB, and return whether each of its lines is in one of the rows."""
-    lines = _Lines.count_in(path, layout.dialect.quote.encode())
+    lines = _count_lines(path, layout.dialect.quote.encode())
     width = len(layout.header)
     if lines.are_mixed or (width == 1 and lines.are_blank_at_end):
         return False
-    breaks = _count_breaks(width, lines.ending) if lines.have_quotes else _NO_BREAKS
+    breaks = SQL("0")
+    line = SQL("{} + row_number() OVER ()").format(quote_literal(layout.below - 1))
+    if lines.have_quotes:  # cells may have line breaks
+        ending = SQL("chr(10)" if lines.have_feeds else "chr(13)")
+        count = SQL("coalesce(strlen({0}) - strlen(replace({0}, {1}, '')), 0)")
+        breaks = add_terms([count.format(get_column(at), ending) for at in range(width)])
+        line = SQL(
+            "CAST({first} + sum(1 + {breaks}) OVER (ROWS UNBOUNDED PRECEDING) - 1 - {breaks}"
+            " AS BIGINT)"
+        ).format(first=quote_literal(layout.below), breaks=breaks)
+    source = read_csv(
+        path,
+        list_columns(width),
+        **_build_options(layout, _USUAL_ROW_BYTES),
+        skip=layout.skipped,
+        new_line=layout.ending.replace("\r", r"\r").replace("\n", r"\n"),
+    )
+    create = SQL("CREATE TABLE {} AS SELECT {} AS line, * FROM {}")
     try:
-        staging_area.execute(
-            SQL("CREATE TABLE {} AS SELECT {} AS line, * FROM {}").format(
-                STAGED_ROWS,
-                _compute_line(layout.below, breaks),
-                read_csv(
-                    path,
-                    list_columns(width),
-                    **_build_options(layout, _USUAL_ROW_BYTES),
-                    skip=layout.skipped,
-                    new_line=layout.ending.replace("\r", r"\r").replace("\n", r"\n"),
-                ),
-            )
-        )
+        staging_area.execute(create.format(STAGED_ROWS, line, source))
     except _IRREGULAR:
         return False
     below = staging_area.fetch_value(
@@ -122,21 +123,6 @@ def _stage_regular(path: Path, layout: Layout, staging_area: StagingArea) -> boo
         return True
     staging_area.execute(SQL("DROP TABLE {}").format(STAGED_ROWS))
     return False
-
-
-def _compute_line(first: int, breaks: Composed) -> Composed:
-    """Build the expression of the line on which a row begins, which DuckDB streams."""
-    if breaks == _NO_BREAKS:
-        return SQL("{} + row_number() OVER ()").format(quote_literal(first - 1))
-    return SQL(
-        "CAST({first} + sum(1 + {breaks}) OVER (ROWS UNBOUNDED PRECEDING) - 1 - {breaks} AS BIGINT)"
-    ).format(first=quote_literal(first), breaks=breaks)
-
-
-def _count_breaks(width: int, ending: Composed) -> Composed:
-    """Build the expression of the number of line breaks within the cells of a row."""
-    count = SQL("coalesce(strlen({0}) - strlen(replace({0}, {1}, '')), 0)")
-    return add_terms([count.format(get_column(position), ending) for position in range(width)])
 
 
 def _build_options(layout: Layout, row_bytes: int) -> dict[str, Value]:
@@ -150,44 +136,33 @@ def _build_options(layout: Layout, row_bytes: int) -> dict[str, Value]:
     }
 
 
-@dataclass(frozen=True, slots=True)
-class _Lines:
-    """
-    The lines of a file, counted as an editor does, without blank ones at its end.
-
-    ``ending`` is the expression of the character that ends each line, unless they ``are_mixed``.
-    """
+class _Lines(NamedTuple):
+    """The lines of a file, counted as an editor does, without blank ones at its end."""
 
     count: int
-    ending: Composed
+    have_feeds: bool
     are_mixed: bool
     are_blank_at_end: bool
     have_quotes: bool
 
-    @classmethod
-    def count_in(cls, path: Path, quote: bytes) -> _Lines:
-        """Count the lines of a file."""
-        feeds = returns = both = blank = 0
-        have_quotes = False
-        with path.open("rb") as file:
-            while block := file.read(_BLOCK_BYTES):
-                if block.endswith(b"\r"):
-                    block += file.read(1)
-                feeds += block.count(b"\n")
-                returns += block.count(b"\r")
-                both += block.count(b"\r\n")
-                have_quotes = have_quotes or quote in block
-                content = block.rstrip(b"\r\n")
-                tail = block[len(content) :]
-                ends = tail.count(b"\n") + tail.count(b"\r") - tail.count(b"\r\n")
-                blank = ends if content else blank + ends
-        return cls(
-            count=feeds + returns - both - blank + 1,
-            ending=_FEED if feeds else _RETURN,
-            are_mixed=bool(feeds) and returns > both,
-            are_blank_at_end=blank > 1,
-            have_quotes=have_quotes,
-        )
+
+def _count_lines(path: Path, quote: bytes) -> _Lines:
+    feeds = returns = both = blank = 0
+    have_quotes = False
+    with path.open("rb") as file:
+        while block := file.read(_BLOCK_BYTES):
+            if block.endswith(b"\r"):
+                block += file.read(1)
+            feeds += block.count(b"\n")
+            returns += block.count(b"\r")
+            both += block.count(b"\r\n")
+            have_quotes = have_quotes or quote in block
+            content = block.rstrip(b"\r\n")
+            tail = block[len(content) :]
+            ends = tail.count(b"\n") + tail.count(b"\r") - tail.count(b"\r\n")
+            blank = ends if content else blank + ends
+    count = feeds + returns - both - blank + 1
+    return _Lines(count, bool(feeds), bool(feeds) and returns > both, blank > 1, have_quotes)
 
 
 # Row by row ---------------------------------------------------------------------------------------
@@ -199,102 +174,75 @@ def _stage_row_by_row(path: Path, layout: Layout, staging_area: StagingArea) -> 
 
     Return the number of shorter rows that have delimiters alone, which are left out.
     """
-    copy = _Copy(staging_area.folder, layout)
-    copy.add_rows(path)
-    options = _build_options(layout, max(_USUAL_ROW_BYTES, copy.longest_bytes))
-    rows = read_csv(copy.rows_path, ["line", *list_columns(len(layout.header))], **options)
+    rows_path, errors_path = staging_area.folder / "rows", staging_area.folder / "errors"
+    count, longest_bytes, empty_rows = _copy_rows(path, layout, rows_path, errors_path)
+    options = _build_options(layout, max(_USUAL_ROW_BYTES, longest_bytes))
+    source = read_csv(rows_path, ["line", *list_columns(len(layout.header))], **options)
     try:
-        staging_area.execute(SQL("CREATE TABLE {} AS FROM {}").format(STAGED_ROWS, rows))
+        staging_area.execute(SQL("CREATE TABLE {} AS FROM {}").format(STAGED_ROWS, source))
     except _IRREGULAR as error:
         raise UnknownDialect from error
-    if staging_area.fetch_value(SQL("SELECT count(*) FROM {}").format(STAGED_ROWS)) != copy.count:
+    if staging_area.fetch_value(SQL("SELECT count(*) FROM {}").format(STAGED_ROWS)) != count:
         raise UnknownDialect
     staging_area.execute(
         SQL("INSERT INTO {} SELECT line, '', '', error FROM {}").format(
-            ROW_ERRORS, read_csv(copy.errors_path, ["line", "error"])
+            ROW_ERRORS, read_csv(errors_path, ["line", "error"])
         )
     )
-    copy.rows_path.unlink()
-    return copy.empty_rows
+    rows_path.unlink()
+    return empty_rows
 
 
-def _format_error(error: BadRow) -> bytes:
+def _copy_rows(
+    path: Path, layout: Layout, rows_path: Path, errors_path: Path
+) -> tuple[int, int, int]:
+    """
+    Copy the good rows of a file, each behind its line, and write the errors of the others.
+
+    Return the number of good rows, the bytes of the longest, and the number of empty rows.
+    """
+    delimiter, width = layout.dialect.delimiter.encode(), len(layout.header)
+    count = bad_rows = empty_rows = blank_rows = longest_bytes = 0
+    with path.open("rb") as file, rows_path.open("wb") as rows, errors_path.open("wb") as errors:
+        # In a file of one field a blank line is a record without a value, but not at the end.
+        for row in scan_rows(file, layout.dialect, layout.start, with_blank=width == 1):
+            if row.line < layout.below:
+                continue
+            if width == 1 and not row.text and not row.error:
+                blank_rows += 1
+                continue
+            for line in range(row.line - blank_rows, row.line):
+                rows.write(b"%d%b\n" % (line, delimiter))
+            count, blank_rows = count + blank_rows, 0
+            if row.cells != width and row.is_blank:
+                continue
+            # More delimiters at the end do no harm.
+            text = row.text.removesuffix(delimiter * (row.cells - width))
+            if row.cells == width or len(text) < len(row.text):
+                written = b"%d%b%b\n" % (row.line, delimiter, text)
+                rows.write(written)
+                longest_bytes = max(longest_bytes, len(written))
+                count += 1
+            elif row.error or text.replace(delimiter, b""):
+                about = row.error and _quote_error(row.error)
+                about = about or _quote_width_error(row.cells, width)
+                errors.write(b"%d,%b\n" % (row.line, about))
+                bad_rows += 1
+                if bad_rows > _MAX_BAD_ROWS and bad_rows > count:
+                    raise UnknownDialect
+            else:
+                empty_rows += 1
+    return count, longest_bytes, empty_rows
+
+
+@lru_cache(maxsize=1_000)  # there may be millions of such rows
+def _quote_width_error(cells: int, width: int) -> bytes:
+    return _quote_error(BadRow("row.cell_count", cells=cells, header=width))
+
+
+def _quote_error(error: BadRow) -> bytes:
     """Write an error as a cell of CSV."""
     return b'"%b"' % json.dumps(error.to_json(), ensure_ascii=False).replace('"', '""').encode()
-
-
-class _Copy:
-    """The good rows of a file, each behind its line, and the errors of the others."""
-
-    def __init__(self, folder: Path, layout: Layout) -> None:
-        self.rows_path = folder / "rows"
-        self.errors_path = folder / "errors"
-        self.count = 0
-        self.longest_bytes = 0
-        self.empty_rows = 0
-        self._layout = layout
-        self._width = len(layout.header)
-        self._delimiter = layout.dialect.delimiter.encode()
-        self._blank_rows = 0
-        self._bad_rows = 0
-        self._width_errors: dict[int, bytes] = {}
-
-    def add_rows(self, path: Path) -> None:
-        """Write all rows of the file."""
-        layout = self._layout
-        # In a file of one field a blank line is a record without a value.
-        with_blank = self._width == 1
-        with (
-            path.open("rb") as file,
-            self.rows_path.open("wb") as self._rows,
-            self.errors_path.open("wb") as self._errors,
-        ):
-            for row in scan_rows(file, layout.dialect, layout.start, with_blank=with_blank):
-                if row.line >= layout.below:
-                    self._add_row(row)
-
-    def _add_row(self, row: Row) -> None:
-        """Write a row, or its error; a blank line is a row where rows have one cell."""
-        if self._width == 1 and not row.text and not row.error:
-            self._blank_rows += 1
-            return
-        for line in range(row.line - self._blank_rows, row.line):
-            self._write_row(line, b"")
-        self._blank_rows = 0
-        if row.error:
-            self._write_error(row.line, _format_error(row.error))
-        elif row.cells == self._width:
-            self._write_row(row.line, row.text)
-        elif not row.is_blank:
-            self._add_ragged_row(row)
-
-    def _add_ragged_row(self, row: Row) -> None:
-        """Write a row that only has more delimiters at its end, or its error."""
-        rest = self._delimiter * (row.cells - self._width)
-        if rest and row.text.endswith(rest):
-            self._write_row(row.line, row.text.removesuffix(rest))
-            return
-        if not row.text.replace(self._delimiter, b""):
-            self.empty_rows += 1
-            return
-        error = self._width_errors.get(row.cells)
-        if error is None:  # there may be millions of such rows
-            error = _format_error(BadRow("row.cell_count", cells=row.cells, header=self._width))
-            if len(self._width_errors) < _MAX_CACHED_WIDTHS:
-                self._width_errors[row.cells] = error
-        self._write_error(row.line, error)
-
-    def _write_error(self, line: int, error: bytes) -> None:
-        self._errors.write(b"%d,%b\n" % (line, error))
-        self._bad_rows += 1
-        if self._bad_rows > _MAX_BAD_ROWS and self._bad_rows > self.count:
-            raise UnknownDialect
-
-    def _write_row(self, line: int, text: bytes) -> None:
-        written = b"%d%b%b\n" % (line, self._delimiter, text)
-        self._rows.write(written)
-        self.longest_bytes = max(self.longest_bytes, len(written))
-        self.count += 1
 
 
 # Columns ------------------------------------------------------------------------------------------

@@ -34,7 +34,7 @@ _DELIMITERS = (",", ";", "\t", "|")
 _WORDS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "pipe": "|", "space": " "}
 #: A limit of DuckDB.
 _MAX_DELIMITER_BYTES = 4
-#: In hardly any file: for files with one field.
+#: The delimiter of a file with one field: a character that hardly any file has.
 _NO_DELIMITER = "\x1f"
 
 #: How Excel declares the delimiter.
@@ -108,7 +108,6 @@ class _Sample:
 
     @classmethod
     def from_file(cls, path: Path, options: ReadOptions) -> _Sample:
-        """Read the first lines of a file."""
         with path.open("rb") as file:
             declared = _SEPARATOR_LINE.match(file.readline(_SEPARATOR_BYTES))
             start = find_line_below(file, options.skip or (1 if declared else 0))
@@ -217,57 +216,43 @@ class _Candidate:
     body: tuple[_Line, ...]
 
     def compute_score(self) -> tuple[object, ...]:
-        """Compute a score of this table, to compare it with other dialects."""
-        fit = _compute_share(self._has_header_cells(line) for line in self.body)
-        values = _compute_share(
-            bool(_VALUE.match(cell)) or _is_number(cell)
-            for line in self.body
-            for cell in line.cells
+        width, body = len(self.header.cells), self.body
+        fit = _compute_share(
+            len(line.cells) >= width and not any(line.cells[width:]) for line in body
         )
+        values = _compute_share(
+            bool(_VALUE.match(cell)) or _is_number(cell) for line in body for cell in line.cells
+        )
+        # Whether the delimiter is one, not a part of texts.
+        has_fields = width > 1 and not (fit < _MIN_FIT and _find_usual_width(body) == 1)
+        if has_fields and fit < 1:
+            has_fields = not all(line.is_prose for line in (self.header, *body))
         return (
-            self._has_fields(fit),
+            has_fields,
             fit,
             -len(self.titles),
             # Apostrophes of a text are no quotation marks beside those of CSV.
-            self._width > 1 or self.dialect.quote == '"' or b'"' not in self.sample.text,
+            width > 1 or self.dialect.quote == '"' or b'"' not in self.sample.text,
             values,
-            self._width,
+            width,
             self.dialect.delimiter == _NO_DELIMITER,
         )
 
     def build_layout(self) -> Layout:
-        """Build the layout of the whole file."""
         start, header = self.sample.start, self.header
         text, above = header.row.text, start.line - 1
         has_header = not self.sample.options.no_header
         ending = _LINE_END.search(self.sample.text, self.sample.text.find(text) + len(text))
+        line = above + header.row.line
         return Layout(
             dialect=self.dialect,
             header=header.cells,
-            below=above + header.row.line + has_header * len(text.splitlines()),
+            below=line + has_header * len(text.splitlines()),
             skipped=above + header.position - (not has_header),
             start=start,
             ending=ending[0].decode() if ending else "\n",
-            notices=(Notice("notice.lines_above_header", line=above + header.row.line),)
-            if self.titles
-            else (),
+            notices=(Notice("notice.lines_above_header", line=line),) if self.titles else (),
         )
-
-    @property
-    def _width(self) -> int:
-        return len(self.header.cells)
-
-    def _has_fields(self, fit: float) -> bool:
-        """Return whether the delimiter is one, not a part of texts."""
-        if self._width == 1:
-            return False
-        if fit < _MIN_FIT and _find_usual_width(self.body) == 1:
-            return False
-        return fit == 1 or not all(line.is_prose for line in (self.header, *self.body))
-
-    def _has_header_cells(self, line: _Line) -> bool:
-        width = self._width
-        return len(line.cells) >= width and not any(line.cells[width:])
 
 
 def _compute_share(answers: Iterable[bool]) -> float:

@@ -52,23 +52,20 @@ class Dialect:
         if self.quote.encode() not in text:
             return text.decode().split(self.delimiter)
         pattern, position = _compile_patterns(self).cell, 0
+        escaped = re.compile(re.escape(self.escape) + "(.)", re.DOTALL)
         found: list[str] = []
         while match := pattern.match(text, position):
-            found.append(self._unquote(match))
+            if match["quoted"] is None:
+                found.append(match["plain"].decode())
+            else:
+                found.append(escaped.sub(r"\1", match["quoted"].decode()))
             if match["end"] is None:
                 break
             position = match.end()
         return found
 
-    def _unquote(self, match: re.Match[bytes]) -> str:
-        if match["quoted"] is None:
-            return match["plain"].decode()
-        text = match["quoted"].decode()
-        return re.sub(re.escape(self.escape) + "(.)", r"\1", text, flags=re.DOTALL)
 
-
-@dataclass(frozen=True, slots=True)
-class _Patterns:
+class _Patterns(NamedTuple):
     """
     The patterns of cells.
 
@@ -98,12 +95,13 @@ def _compile_patterns(dialect: Dialect) -> _Patterns:
         f"(?:{blanks}{quote}(?P<quoted>{inside}){quote}{blanks}"
         f"|(?P<plain>(?!{blanks}{quote}){outside})){end}"
     )
-    return _Patterns(
-        cell=re.compile(cell.encode()),
-        opened=re.compile(rf"{blanks}{quote}{inside}\Z".encode()),
-        closed=re.compile(f"{inside}{quote}".encode()),
-        behind=re.compile(f"{blanks}{end}".encode()),
+    patterns = (
+        cell,
+        rf"{blanks}{quote}{inside}\Z",
+        f"{inside}{quote}",
+        f"{blanks}{end}",
     )
+    return _Patterns(*(re.compile(each.encode()) for each in patterns))
 
 
 # Rows ---------------------------------------------------------------------------------------------
@@ -169,70 +167,63 @@ def _scan_until_open_quote(
             if quote not in text and len(text) < MAX_ROW_BYTES:
                 yield Row(line, text.rstrip(_LINE_ENDS), text.count(delimiter) + 1)
                 continue
-            row = _QuotedRow(patterns, line, end)
-        elif quote not in text:
-            row.add_quoted_line(text)
-            continue
-        if row.add_line(text):
-            yield row.build()
-            row = None
+            row = _QuotedRow(line, LineStart(line + 1, end), bytearray())
+        row.add_line(text)
+        # A line without a quotation mark is within quotation marks, as those before it.
+        if quote in text or not row.is_open:
+            row.read_cells(text.rstrip(_LINE_ENDS), patterns)
+            if not row.is_open:
+                yield row.build()
+                row = None
     return row.second_line if row else None
 
 
+@dataclass(slots=True)
 class _QuotedRow:
     """A row with quotation marks, while its lines are read."""
 
-    def __init__(self, patterns: _Patterns, line: int, end: int) -> None:
-        self._patterns = patterns
-        self._line = line
-        self.second_line = LineStart(line + 1, end)
-        self._text = bytearray()
-        self._bytes = 0
-        self._cells = 0
-        self._is_open = False
-        self._has_stray_quote = False
+    line: int
+    second_line: LineStart
+    text: bytearray
+    size: int = 0
+    cells: int = 0
+    is_open: bool = False
+    has_stray_quote: bool = False
 
-    def add_line(self, text: bytes) -> bool:
-        """Add a line, and return whether the row ends with it."""
-        self.add_quoted_line(text)
-        self._read_line(text.rstrip(_LINE_ENDS))
-        return not self._is_open
-
-    def add_quoted_line(self, text: bytes) -> None:
-        """Add a line without a quotation mark, which is within quotation marks."""
-        self._bytes += len(text)
-        if self._bytes < MAX_ROW_BYTES:
-            self._text += text
+    def add_line(self, text: bytes) -> None:
+        self.size += len(text)
+        if self.size < MAX_ROW_BYTES:
+            self.text += text
         else:
-            self._text.clear()
+            self.text.clear()
 
-    def build(self) -> Row:
-        """Build the row, once it has ended."""
-        if self._bytes >= MAX_ROW_BYTES:
-            return Row(self._line, b"", 0, BadRow("row.too_long", most=MAX_ROW_BYTES // 2**20))
-        if self._has_stray_quote:
-            return Row(self._line, b"", 0, BadRow("row.stray_quote"))
-        return Row(self._line, bytes(self._text).rstrip(_LINE_ENDS), self._cells)
-
-    def _read_line(self, text: bytes) -> None:
+    def read_cells(self, text: bytes, patterns: _Patterns) -> None:
+        """Read the cells of a line, of which the first is open if the last line left it so."""
         position = 0
-        if self._is_open:
-            closed = self._patterns.closed.match(text)
+        if self.is_open:
+            closed = patterns.closed.match(text)
             if closed is None:
                 return
-            behind = self._patterns.behind.match(text, closed.end())
-            self._is_open, self._has_stray_quote = False, behind is None
+            behind = patterns.behind.match(text, closed.end())
+            self.is_open, self.has_stray_quote = False, behind is None
             if not behind or behind["end"] is None:
                 return
             position = behind.end()
-        while match := self._patterns.cell.match(text, position):
-            self._cells += 1
+        while match := patterns.cell.match(text, position):
+            self.cells += 1
             if match["end"] is None:
                 return
             position = match.end()
-        opened = self._patterns.opened.match(text, position)
-        self._cells += 1
-        self._is_open, self._has_stray_quote = opened is not None, opened is None
+        opened = patterns.opened.match(text, position)
+        self.cells += 1
+        self.is_open, self.has_stray_quote = opened is not None, opened is None
+
+    def build(self) -> Row:
+        if self.size >= MAX_ROW_BYTES:
+            return Row(self.line, b"", 0, BadRow("row.too_long", most=MAX_ROW_BYTES // 2**20))
+        if self.has_stray_quote:
+            return Row(self.line, b"", 0, BadRow("row.stray_quote"))
+        return Row(self.line, bytes(self.text).rstrip(_LINE_ENDS), self.cells)
 
 
 def _read_lines(file: BinaryIO, offset: int, quote: bytes) -> Iterator[tuple[bytes, int]]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import duckdb
 
@@ -38,11 +38,6 @@ def begins_footer(text: str) -> bool:
     return _WORDS.fullmatch(text.strip()) is not None
 
 
-def is_short(filled: int, width: int) -> bool:
-    """Return whether a row with this number of filled cells may be in the footer of a table."""
-    return width >= _MIN_WIDTH and 2 * filled <= width + 1
-
-
 def describe_footer(lines: Sequence[int], options: ReadOptions) -> Iterator[Notice]:
     """Describe the rows of a footer by their lines, as left out or not."""
     if lines:
@@ -50,9 +45,12 @@ def describe_footer(lines: Sequence[int], options: ReadOptions) -> Iterator[Noti
         yield Notice(code, count=len(lines), line=lines[0])
 
 
-@dataclass(frozen=True, slots=True)
-class _Row:
-    """One of the last rows of a file; ``is_cut`` says that it has fewer cells than the header."""
+class LastRow(NamedTuple):
+    """
+    One of the last rows of a file: its lines, and its cells with values, of which one is the first.
+
+    ``is_cut`` says that it has fewer cells than the header.
+    """
 
     line: int
     end: int
@@ -61,23 +59,47 @@ class _Row:
     is_cut: bool = False
 
 
-def find_staged_footer(staging_area: StagingArea, width: int) -> list[int]:
-    """Find the lines of the footer among staged rows and their errors."""
-    staged = _fetch_last_rows(staging_area, width)
-    if not staged:
-        return []
-    cut = _fetch_cut_rows(staging_area, staged[0].line, width) if width >= _MIN_WIDTH else []
-    rows = sorted([*staged, *cut], key=lambda row: row.line)
+def find_footer(rows: Sequence[LastRow], width: int) -> list[int]:
+    """Find the lines of the footer among the last rows of a table, of which it leaves the first."""
     start = len(rows)
     for position in range(len(rows) - 1, 0, -1):
         row, above = rows[position], rows[position - 1]
         is_marked = row.is_cut or begins_footer(row.first)
-        if not (is_marked or is_short(row.filled, width)):
+        if not (is_marked or (width >= _MIN_WIDTH and 2 * row.filled <= width + 1)):
             break
         if is_marked or row.line > above.end + 1:
             start = position
     footer = [row.line for row in rows[start:]]
     return footer if len(footer) <= MAX_ROWS else []
+
+
+def find_staged_footer(staging_area: StagingArea, width: int) -> list[int]:
+    """Find the lines of the footer among staged rows and their errors."""
+    last = staging_area.fetch_value(SQL("SELECT max(rowid) FROM {}").format(STAGED_ROWS))
+    if last is None:
+        return []
+    positions = range(max(0, last - MAX_ROWS), last + 1)
+    try:
+        staged = _fetch_rows(staging_area, width, positions[0], positions[-1])
+    except duckdb.OutOfMemoryException:  # it holds the texts of all of them
+        staged = [row for at in positions for row in _fetch_rows(staging_area, width, at, at)]
+    cut: list[LastRow] = []
+    if width >= _MIN_WIDTH:
+        # Rows that are shorter than the header; the texts of bad rows are not staged.
+        found = staging_area.execute(
+            SQL(
+                "SELECT line, CAST(error->>'$.parameters.cells' AS INTEGER) AS cells FROM {errors}"
+                " WHERE line > {line} AND error->>'$.code' = 'row.cell_count' AND cells < {width}"
+                " ORDER BY line DESC LIMIT {most}"
+            ).format(
+                errors=ROW_ERRORS,
+                line=quote_literal(staged[0].line),
+                width=quote_literal(width),
+                most=quote_literal(MAX_ROWS + 1),
+            )
+        ).fetchall()
+        cut = [LastRow(line, line, cells, is_cut=True) for line, cells in found]
+    return find_footer(sorted([*staged, *cut]), width)
 
 
 def delete_rows(staging_area: StagingArea, first_line: int) -> None:
@@ -87,18 +109,7 @@ def delete_rows(staging_area: StagingArea, first_line: int) -> None:
     staging_area.execute(SQL("DELETE FROM {} WHERE line {}").format(ROW_ERRORS, condition))
 
 
-def _fetch_last_rows(staging_area: StagingArea, width: int) -> list[_Row]:
-    last = staging_area.fetch_value(SQL("SELECT max(rowid) FROM {}").format(STAGED_ROWS))
-    if last is None:
-        return []
-    positions = range(max(0, last - MAX_ROWS), last + 1)
-    try:
-        return _fetch_rows(staging_area, width, positions[0], positions[-1])
-    except duckdb.OutOfMemoryException:  # it holds the texts of all of them
-        return [row for at in positions for row in _fetch_rows(staging_area, width, at, at)]
-
-
-def _fetch_rows(staging_area: StagingArea, width: int, first: int, last: int) -> list[_Row]:
+def _fetch_rows(staging_area: StagingArea, width: int, first: int, last: int) -> list[LastRow]:
     found = staging_area.execute(
         SQL(
             "SELECT line,"
@@ -113,21 +124,4 @@ def _fetch_rows(staging_area: StagingArea, width: int, first: int, last: int) ->
             quote_literal(last),
         )
     ).fetchall()
-    return [_Row(*row) for row in found]
-
-
-def _fetch_cut_rows(staging_area: StagingArea, first_line: int, width: int) -> list[_Row]:
-    """Fetch the rows that are shorter than the header; the texts of bad rows are not staged."""
-    found = staging_area.execute(
-        SQL(
-            "SELECT line, CAST(error->>'$.parameters.cells' AS INTEGER) AS cells FROM {errors}"
-            " WHERE line > {line} AND error->>'$.code' = 'row.cell_count' AND cells < {width}"
-            " ORDER BY line DESC LIMIT {most}"
-        ).format(
-            errors=ROW_ERRORS,
-            line=quote_literal(first_line),
-            width=quote_literal(width),
-            most=quote_literal(MAX_ROWS + 1),
-        )
-    ).fetchall()
-    return [_Row(line, line, cells, is_cut=True) for line, cells in found]
+    return [LastRow(*row) for row in found]

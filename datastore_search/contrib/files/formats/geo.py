@@ -2,22 +2,27 @@
 Read places by GDAL: a layer of a GeoPackage or a GPX, a shapefile, or the placemarks of KML.
 
 The geometry becomes a field of GeoJSON, in WGS 84.  GDAL keeps only the drivers of these formats:
-the content of a file can neither choose another one nor name other files.
+the content of a file can neither choose another one nor name other files.  pyogrio has no function
+for either, so GDAL's C API is called (decision 0015).
 """
 
 from __future__ import annotations
 
+import ctypes
 import re
 import sqlite3
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
+from ctypes import POINTER, c_char_p, c_double, c_int, c_void_p
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import duckdb
 import pyogrio
+from pyogrio import _ogr
 from pyogrio.errors import DataLayerError, DataSourceError
 from pyogrio.raw import open_arrow
 
@@ -26,12 +31,26 @@ from ..messages import BadRow, Notice
 from ..messages.failures import LoadFailed
 from .cell_values import format_number
 from .duckdb_sql import SQL, Composed, quote_identifier, quote_literal
-from .gdal import CoordinateConverter
 from .header_rows import clean_labels, make_unique_names
 from .options import ReadOptions
 from .row_writer import RowWriter
 from .shortages import find_shortage, is_write_refused
 from .staging import StagedTable, StagingArea, find_number_types
+
+_DRIVERS = (b"ESRI Shapefile", b"GPKG", b"GPX", b"LIBKML")
+_CONFIGURATION = {
+    "CPL_VSIL_CURL_ALLOWED_EXTENSIONS": ".none",
+    "GPX_ELE_AS_25D": True,
+    "OGR_ARROW_MEM_LIMIT": 32 * 2**20,
+    "OGR_GPKG_NUM_THREADS": 1,
+}
+_TARGET = b"OGC:CRS84"
+#: GeoJSON has longitudes first, as maps have, whatever a system says.
+_LONGITUDE_FIRST = 0
+#: PROJ takes minutes for numbers that no system has.
+_MAX_COORDINATE = 1e12
+#: A tenth of a millimetre.
+_OPTIONS = (c_char_p * 2)(b"XY_COORD_PRECISION=9", None)
 
 _CPU_FACTOR = 20
 #: GDAL reads a KML whole.
@@ -41,8 +60,6 @@ _MAX_SHOWN_LAYERS = 20
 _GEOMETRY, _BINARY = "geometry", "OFTBinary"
 
 _WGS_84 = ("EPSG:4326", "EPSG:4979", "OGC:CRS84")
-#: What GDAL calls a system that a GeoPackage does not name.
-_UNDEFINED = "Undefined"
 #: The failures for what DuckDB says of a curve or a surface, and of a text in another encoding.
 _CODES = {
     "Unsupported geometry type": "geo.curves",
@@ -69,6 +86,71 @@ _LIST_TABLES = """
 """
 #: The versions of the format for writing and reading, which tell where the last changes are.
 _VERSIONS, _WAL = slice(18, 20), b"\2\2"
+
+
+#: A module that is linked with GDAL.
+_GDAL = ctypes.CDLL(_ogr.__file__)
+
+for _name, _result, _arguments in (
+    ("GDALGetDriver", c_void_p, [c_int]),
+    ("GDALGetDriverShortName", c_char_p, [c_void_p]),
+    ("GDALDeregisterDriver", None, [c_void_p]),
+    ("OSRNewSpatialReference", c_void_p, [c_char_p]),
+    ("OSRSetFromUserInput", c_int, [c_void_p, c_char_p]),
+    ("OSRGetName", c_char_p, [c_void_p]),
+    ("OSRSetAxisMappingStrategy", None, [c_void_p, c_int]),
+    ("OCTNewCoordinateTransformation", c_void_p, [c_void_p, c_void_p]),
+    ("OGR_G_CreateGeometryFromJson", c_void_p, [c_char_p]),
+    ("OGR_G_GetEnvelope", None, [c_void_p, POINTER(c_double)]),
+    ("OGR_G_Transform", c_int, [c_void_p, c_void_p]),
+    ("OGR_G_ExportToJsonEx", c_void_p, [c_void_p, POINTER(c_char_p)]),
+    ("OGR_G_DestroyGeometry", None, [c_void_p]),
+    ("VSIFree", None, [c_void_p]),
+):
+    _function = getattr(_GDAL, _name)
+    _function.restype, _function.argtypes = _result, _arguments
+
+
+# Take the drivers of other formats away from GDAL, and the network.
+for _driver in [_GDAL.GDALGetDriver(at) for at in range(_GDAL.GDALGetDriverCount())]:
+    if _GDAL.GDALGetDriverShortName(_driver) not in _DRIVERS:
+        _GDAL.GDALDeregisterDriver(_driver)
+pyogrio.set_gdal_config_options(_CONFIGURATION)
+
+
+class CoordinateConverter:
+    """Converts geometries from a system of coordinates to WGS 84."""
+
+    def __init__(self, definition: str) -> None:
+        """Begin with a code such as ``EPSG:3405``, or with WKT."""
+        systems = [c_void_p(_GDAL.OSRNewSpatialReference(None)) for _each in range(2)]
+        for system, each in zip(systems, (definition.encode(), _TARGET), strict=True):
+            if _GDAL.OSRSetFromUserInput(system, each):
+                raise LoadFailed("geo.unknown_coordinates")
+            _GDAL.OSRSetAxisMappingStrategy(system, _LONGITUDE_FIRST)
+        self.name = _GDAL.OSRGetName(systems[0]).decode()
+        self._transformation = _GDAL.OCTNewCoordinateTransformation(*systems)
+        if not self._transformation:
+            raise LoadFailed("geo.unknown_coordinates")
+
+    def convert(self, geojson: str) -> str | None:
+        """Convert a geometry, and return it as GeoJSON; None if it cannot be converted."""
+        with warnings.catch_warnings(action="ignore"):
+            shape = c_void_p(_GDAL.OGR_G_CreateGeometryFromJson(geojson.encode()))
+        if not shape:
+            return None
+        text = None
+        envelope = (c_double * 4)()
+        _GDAL.OGR_G_GetEnvelope(shape, envelope)
+        try:
+            if all(abs(number) < _MAX_COORDINATE for number in envelope) and not (
+                _GDAL.OGR_G_Transform(shape, self._transformation)
+            ):
+                text = _GDAL.OGR_G_ExportToJsonEx(shape, _OPTIONS)
+            return ctypes.string_at(text).decode().replace(" ", "") if text else None
+        finally:
+            _GDAL.VSIFree(text)
+            _GDAL.OGR_G_DestroyGeometry(shape)
 
 
 def read_geopackage(path: Path, options: ReadOptions, staging_area: StagingArea) -> StagedTable:
@@ -176,22 +258,15 @@ class _Field:
 
     @property
     def type(self) -> FieldType:
-        """Its field type."""
         return declared_types.get(self.kind, TEXT)
 
-
-def _list_fields(layer: Mapping[str, Any], *, has_key: bool) -> list[_Field]:
-    fields = [
-        _Field(name, subtype if subtype in declared_types else kind)
-        for name, kind, subtype in zip(
-            layer["fields"], layer["ogr_types"], layer["ogr_subtypes"], strict=True
-        )
-    ]
-    if has_key:
-        fields.insert(0, _Field(layer["fid_column"], "OFTInteger64"))
-    if layer["geometry_type"] is not None:
-        fields.append(_Field(_GEOMETRY, _GEOMETRY))
-    return fields
+    def build_value(self, column: Composed) -> Composed:
+        """Build the expression of its values: texts, and floats."""
+        if self.kind == _GEOMETRY:
+            return SQL("ST_AsGeoJSON({})").format(column)
+        if self.kind == _BINARY:
+            return SQL(r"'\x' || lower(hex({}))").format(column)
+        return column if self.type.is_double else SQL("CAST({} AS VARCHAR)").format(column)
 
 
 def _stage_layer(
@@ -205,12 +280,25 @@ def _stage_layer(
 ) -> StagedTable:
     """Stage a layer; of a sparse one the values decide all types, and empty fields are left out."""
     with open_arrow(source, datetime_as_string=True, **open_options) as (layer, stream):
+        fields = [
+            _Field(name, subtype if subtype in declared_types else kind)
+            for name, kind, subtype in zip(
+                layer["fields"], layer["ogr_types"], layer["ogr_subtypes"], strict=True
+            )
+        ]
         has_key = "return_fids" in open_options
-        fields = _list_fields(layer, has_key=has_key)
-        converter = _find_converter(layer)
+        if has_key:
+            fields.insert(0, _Field(layer["fid_column"], "OFTInteger64"))
+        converter = None
+        if layer["geometry_type"] is not None:
+            fields.append(_Field(_GEOMETRY, _GEOMETRY))
+            # GDAL calls a system “Undefined …” that a GeoPackage does not name.
+            if not layer["crs"] or "Undefined" in layer["crs"]:
+                raise LoadFailed("geo.unknown_coordinates")
+            if layer["crs"] not in _WGS_84:
+                converter = CoordinateConverter(layer["crs"])
         with RowWriter(staging_area, len(fields)) as writer:
-            rows = _read_rows(fields, converter, stream, staging_area)
-            filled = _write_rows(rows, fields, converter, writer)
+            filled = _write_rows(fields, converter, stream, staging_area, writer)
             left_out = _STYLES if is_sparse else _NO_KEY if has_key else ()
             order = [
                 position
@@ -241,70 +329,38 @@ def _stage_layer(
     )
 
 
-def _find_converter(layer: Mapping[str, Any]) -> CoordinateConverter | None:
-    """Find the converter of the coordinates of a layer; None where they are in WGS 84."""
-    if layer["geometry_type"] is None or layer["crs"] in _WGS_84:
-        return None
-    if not layer["crs"] or _UNDEFINED in layer["crs"]:
-        raise LoadFailed("geo.unknown_coordinates")
-    return CoordinateConverter(layer["crs"])
-
-
-def _read_rows(
+def _write_rows(
     fields: Sequence[_Field],
     converter: CoordinateConverter | None,
     stream: Any,
     staging_area: StagingArea,
-) -> Iterator[list[Any]]:
-    """Read the rows of a stream of Arrow by DuckDB: texts, and floats."""
+    writer: RowWriter,
+) -> set[int]:
+    """Write the rows of a stream of Arrow, and return the positions of fields with values."""
     columns = [quote_identifier(f"c{position}") for position in range(len(fields))]
     query = SQL("SELECT {} FROM layer AS layer({})").format(
-        SQL(", ").join(
-            _build_value(field, column, converter)
-            for field, column in zip(fields, columns, strict=True)
-        ),
-        SQL(", ").join(columns),
+        SQL(", ").join(map(_Field.build_value, fields, columns)), SQL(", ").join(columns)
     )
+    filled: set[int] = set()
+    numbers = [position for position, field in enumerate(fields) if field.type.is_double]
+    has_geometry = bool(fields) and fields[-1].kind == _GEOMETRY
     # The writer uses the connection meanwhile.
     with staging_area.connection.cursor() as cursor:
         cursor.register("layer", stream)
         cursor.execute(query.text)
-        while rows := cursor.fetchmany(_ROWS_PER_BATCH):
-            yield from map(list, rows)
-
-
-def _build_value(
-    field: _Field, column: Composed, converter: CoordinateConverter | None
-) -> Composed:
-    """Build the expression of a value; a geometry that is to be converted stays WKB."""
-    if field.kind == _GEOMETRY:
-        return column if converter else SQL("ST_AsGeoJSON({})").format(column)
-    if field.kind == _BINARY:
-        return SQL(r"'\x' || lower(hex({}))").format(column)
-    return column if field.type.is_double else SQL("CAST({} AS VARCHAR)").format(column)
-
-
-def _write_rows(
-    rows: Iterator[list[Any]],
-    fields: Sequence[_Field],
-    converter: CoordinateConverter | None,
-    writer: RowWriter,
-) -> set[int]:
-    """Write the rows, and return the positions of the fields that have values."""
-    filled: set[int] = set()
-    numbers = [position for position, field in enumerate(fields) if field.type.is_double]
-    has_geometry = fields[-1:] == [_Field(_GEOMETRY, _GEOMETRY)]
-    for line, cells in enumerate(rows, start=1):
-        for position in numbers:
-            if cells[position] is not None:
-                cells[position] = format_number(cells[position])
-        if has_geometry and cells[-1] is not None:
-            text = converter.convert(cells[-1]) if converter else cells[-1]
-            if text is None or _NOT_FINITE.search(text):
-                writer.add_error(line, BadRow("row.bad_geometry"))
-                continue
-            cells[-1] = None if text.endswith(_EMPTY) else text
-        if len(filled) < len(cells):
-            filled.update(at for at, cell in enumerate(cells) if cell is not None)
-        writer.add_row(line, cells)
+        batches = iter(lambda: cursor.fetchmany(_ROWS_PER_BATCH), [])
+        for line, row in enumerate(chain.from_iterable(batches), start=1):
+            cells = list(row)
+            for position in numbers:
+                if cells[position] is not None:
+                    cells[position] = format_number(cells[position])
+            if has_geometry and cells[-1] is not None:
+                text = converter.convert(cells[-1]) if converter else cells[-1]
+                if text is None or _NOT_FINITE.search(text):
+                    writer.add_error(line, BadRow("row.bad_geometry"))
+                    continue
+                cells[-1] = None if text.endswith(_EMPTY) else text
+            if len(filled) < len(cells):
+                filled.update(at for at, cell in enumerate(cells) if cell is not None)
+            writer.add_row(line, cells)
     return filled

@@ -5,22 +5,22 @@ from __future__ import annotations
 import json
 import mmap
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any, NamedTuple, TextIO, cast
 
+from ....field_types import MAX_FIELDS
 from ..messages import BadRow, Notice
 from ..messages.failures import LoadFailed, NestedTooDeep
-from .json_layouts import find_chosen, find_list, find_member, find_row_names, read_records
-from .json_parser import MAX_DEPTH, MAX_VALUE_LENGTH, Document, Parser
-from .json_records import BadElement, RecordTableBuilder
+from .header_rows import make_unique_names
+from .json_parser import MAX_DEPTH, MAX_VALUE_LENGTH, Document, Number, Parser, format_json
 from .options import ReadOptions
 from .row_writer import RowWriter
-from .staging import StagedTable, StagingArea
+from .staging import StagedTable, StagingArea, declare_types
 
 if TYPE_CHECKING:
-    from .gdal import CoordinateConverter
+    from .geo import CoordinateConverter
 
 _START_BYTES = 2**16
 #: JSON-stat says that it is one; its lists are not of records.
@@ -29,14 +29,28 @@ _JSON_STAT = re.compile(r'(?s)(?=.*"version"\s*:\s*"2\.).*"class"\s*:\s*"(datase
 _GEOJSON = re.compile(
     r'\s*\{[^\[{]*"type"\s*:\s*"(Feature|\w*(?:Collection|Point|String|Polygon))"'
 )
-_GEOJSON_CODES = {"FeatureCollection": "no_features"}
-_COORDINATES = frozenset(("coordinates", "geometries"))
 #: How a GeoJSON names its system: ``EPSG:25832``, ``urn:ogc:def:crs:EPSG::25832``, ``CRS84``.
 _SYSTEM = re.compile(
     r"(?:(?:.*[:/])?(EPSG|ESRI|OGC)(?:[:/][0-9.]*)?[:/])?((?<=[:/])[0-9A-Z]+|CRS84H?)",
     re.IGNORECASE,
 )
 _WGS_84 = ("EPSG:4326", "EPSG:4979", "OGC:CRS84", "OGC:CRS84H")
+
+#: Names that programs give to the list of records in an object.
+_LIST_NAMES = frozenset(
+    ("records", "features", "data", "results", "items", "rows", "value", "entries", "elements")
+)
+_FEATURES = "features"
+#: The list is looked for in objects within each other, up to this number.
+_MAX_PATH_LENGTH = 4
+#: The lists beside rows that have the names of their cells: CKAN's, which is not a list of records
+#: even where there is no other, and that of pandas.
+_FIELDS, _COLUMNS = "fields", "columns"
+
+# A field's key is its name, or a tuple that begins with it where another may have the same name:
+# with its position among the cells of rows, or alone for what a feature has besides properties.
+_ID, _GEOMETRY = ("id",), ("geometry",)
+_FEATURE_MEMBERS = frozenset(("type", "bbox", "id", "properties", "geometry"))
 
 
 def read_json(path: Path, options: ReadOptions, staging_area: StagingArea) -> StagedTable:
@@ -48,28 +62,25 @@ def read_json(path: Path, options: ReadOptions, staging_area: StagingArea) -> St
     A file with an object on each line is read as NDJSON.  Of GeoJSON, the fields are the properties
     of the features, and the geometry as JSON.
     """
-    encoding = _detect_encoding(path, options)
     parser = Parser()
-    if not options.records_path and _is_ndjson(path, encoding, parser):
+    file = (path, _detect_encoding(path, options), parser)
+    if not options.records_path and _is_ndjson(*file):
         return read_ndjson(path, options, staging_area)
-    list_path = _find_list_path(path, encoding, parser, options.records_path)
-    with Document(path, encoding, parser) as document:
-        names = find_row_names(document, list_path)
-    converter = _find_converter(path, encoding, parser, list_path)
+    list_path = _find_list_path(*file, options.records_path)
+    with Document(*file) as document:
+        names = _find_row_names(document, list_path)
+    has_features = list_path[-1:] == (_FEATURES,)
+    converter = _find_converter(*file, list_path) if has_features else None
     parser.pop_repeated_member()
-    with Document(path, encoding, parser) as document, RowWriter(staging_area) as writer:
-        builder = RecordTableBuilder(staging_area, writer, options, names, converter)
-        elements = enumerate(read_records(document, list_path), start=1)
-        is_usual = list_path in {(), ("features",)}
+    with Document(*file) as document, RowWriter(staging_area) as writer:
+        builder = _TableBuilder(parser, writer, options, names, converter)
+        builder.add_elements(enumerate(_read_records(document, list_path), start=1))
+        is_usual = list_path in {(), (_FEATURES,)}
         notices = [] if is_usual else [Notice("notice.nested_list", path=".".join(list_path))]
         if converter:
             notices.append(Notice("notice.coordinates_converted", name=converter.name))
-        try:
-            return _build_table(builder, parser, elements, notices)
-        except LoadFailed as failure:
-            if failure.code == "json.no_records" and list_path[-1:] == ("features",):
-                raise LoadFailed("geo.no_features") from None
-            raise
+        empty = "geo.no_features" if has_features else "json.no_records"
+        return builder.build(staging_area, notices, empty)
 
 
 def read_ndjson(path: Path, options: ReadOptions, staging_area: StagingArea) -> StagedTable:
@@ -77,8 +88,9 @@ def read_ndjson(path: Path, options: ReadOptions, staging_area: StagingArea) -> 
     parser = Parser()
     encoding = _detect_encoding(path, options)
     with RowWriter(staging_area) as writer:
-        builder = RecordTableBuilder(staging_area, writer, options)
-        return _build_table(builder, parser, _read_lines(path, encoding, parser))
+        builder = _TableBuilder(parser, writer, options)
+        builder.add_elements(_read_lines(path, encoding, parser))
+        return builder.build(staging_area)
 
 
 def _detect_encoding(path: Path, options: ReadOptions) -> str:
@@ -123,7 +135,10 @@ def _find_list_path(path: Path, encoding: str, parser: Parser, wanted: str) -> t
     """Find the path of the records in a file: the chosen path, or the path of a list in it."""
     with Document(path, encoding, parser) as document:
         if wanted:
-            return find_chosen(document, wanted)
+            chosen = _find_chosen(document, wanted)
+            if chosen is None:
+                raise LoadFailed("json.unknown_path", path=wanted)
+            return chosen
         if document.peek_character() == "[":
             return ()
         if document.peek_character() != "{":
@@ -135,49 +150,165 @@ def _find_list_path(path: Path, encoding: str, parser: Parser, wanted: str) -> t
         if _JSON_STAT.match(start):
             raise LoadFailed("file.save_as_csv", format="JSON-stat")
         geojson = _GEOJSON.match(start)
-        code = f"geo.{_GEOJSON_CODES.get(geojson[1], 'no_collection')}" if geojson else ""
-        try:
-            found = find_list(document)
-        except LoadFailed as failure:
-            raise LoadFailed(code) if code and failure.code == "json.no_list" else failure from None
-        finally:
-            parser.pop_repeated_member()
-        if found == ("geometries",) or (code and found[-1] in _COORDINATES):
+        found = _find_list(document)
+        parser.pop_repeated_member()
+        if geojson and not found:
+            is_empty = geojson[1] == "FeatureCollection"
+            raise LoadFailed("geo.no_features" if is_empty else "geo.no_collection")
+        if not found:
+            raise LoadFailed("json.no_list")
+        if found == ("geometries",) or (geojson and found[-1] in {"coordinates", "geometries"}):
             raise LoadFailed("geo.no_collection")
         return found
+
+
+def _find_list(document: Document) -> tuple[str, ...]:
+    """Find the path of the list of records in an object: of a usual name, or the only one."""
+    paths: list[tuple[str, ...]] = []
+    empty: list[tuple[str, ...]] = []
+    for path, is_empty in _list_lists(document, ()):
+        if is_empty:
+            empty.append(path)
+        elif path[-1] in _LIST_NAMES:
+            return path
+        elif path[-1] != _FIELDS:
+            paths.append(path)
+    document.check_end()
+    if len(paths) > 1:
+        listed = ", ".join(f"“{'.'.join(each)}”" for each in paths)
+        raise LoadFailed("json.several_lists", paths=listed)
+    return next(iter((*paths, *empty)), ())
+
+
+def _list_lists(
+    document: Document, above: tuple[str, ...]
+) -> Iterator[tuple[tuple[str, ...], bool]]:
+    """Find the paths of lists, unread, and whether they are empty (only those of usual names)."""
+    for name in document.read_members():
+        path, start = (*above, name), document.peek_character()
+        if start == "{" and len(path) < _MAX_PATH_LENGTH:
+            yield from _list_lists(document, path)
+        elif start == "[":
+            position = -1
+            for position, element in enumerate(document.read_elements()):
+                if position == 0 and isinstance(element, dict | list):
+                    yield path, False
+            if position < 0 and name in _LIST_NAMES:
+                yield path, True
+        else:
+            document.skip_value()
+
+
+def _find_chosen(document: Document, wanted: str) -> tuple[str, ...] | None:
+    """Find the list at a path, whose names are separated by points and may have points."""
+    if document.peek_character() == "{":
+        for name in document.read_members():
+            start = document.peek_character()
+            if name == wanted and start == "[":
+                return (name,)
+            if wanted.startswith(f"{name}.") and start == "{":
+                if found := _find_chosen(document, wanted[len(name) + 1 :]):
+                    return (name, *found)
+            else:
+                document.skip_value()
+    return None
+
+
+def _read_siblings(document: Document, path: Sequence[str]) -> Iterator[str]:
+    """Give the names of the members beside the list at a path; the caller reads or skips each."""
+    if not path or document.peek_character() != "{":
+        return
+    for name in document.read_members():
+        if len(path) == 1:
+            yield name
+        elif name == path[0]:
+            yield from _read_siblings(document, path[1:])
+        else:
+            document.skip_value()
+
+
+def _find_row_names(document: Document, path: Sequence[str]) -> Sequence[str]:
+    """
+    Find the names of the cells of the rows at a path; none where they are not beside the rows.
+
+    Source: CKAN ``datastore_search`` and ``datastore_dump``, member ``fields``; pandas
+    ``DataFrame.to_json(orient="split")``, member ``columns``.
+    """
+    names: Sequence[str] = ()
+    for name in _read_siblings(document, path):
+        is_list = document.peek_character() == "["
+        if is_list and name == path[-1]:
+            if names or not all(isinstance(each, list) for each in document.read_elements()):
+                return names
+        elif is_list and name in {_FIELDS, _COLUMNS}:
+            names = [
+                each.get("id", each.get("name")) if isinstance(each, dict) else each
+                for each in document.read_elements()
+            ]
+            if len(names) > MAX_FIELDS or not all(type(each) is str for each in names):
+                names = ()
+        else:
+            document.skip_value()
+    return names
+
+
+def _read_records(document: Document, path: Sequence[str]) -> Iterator[Any]:
+    """Read the elements of the list at a path, and the file to its end."""
+    if not path:
+        yield from document.read_elements()
+    was_read = False
+    for name in _read_siblings(document, path):
+        if name != path[-1] or document.peek_character() != "[":
+            document.skip_value()
+            continue
+        if was_read:
+            raise LoadFailed("json.repeated_member", member=name)
+        was_read = True
+        yield from document.read_elements()
+    document.check_end()
 
 
 def _find_converter(
     path: Path, encoding: str, parser: Parser, list_path: Sequence[str]
 ) -> CoordinateConverter | None:
     """Find the converter of the coordinates of a GeoJSON that names a system; None in WGS 84."""
-    if list_path[-1:] != ("features",):
-        return None
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
         if content.find('"crs"'.encode(encoding.removesuffix("-sig"))) < 0:
             return None
+    crs = None
     with Document(path, encoding, parser) as document:
-        crs = find_member(document, list_path, "crs")
+        for name in _read_siblings(document, list_path):
+            if name == "crs":
+                crs = document.read_value()
+                break
+            document.skip_value()
     if crs is None:
         return None
     properties = crs.get("properties") if isinstance(crs, dict) else None
     named = properties if isinstance(properties, dict) else {}
-    name = str(named.get("name", named.get("urn", f"EPSG:{named.get('code')}")))
-    system = _SYSTEM.fullmatch(name)
+    system = _SYSTEM.fullmatch(
+        str(named.get("name", named.get("urn", f"EPSG:{named.get('code')}")))
+    )
     if not system:
         raise LoadFailed("geo.unknown_coordinates")
     code = f"{system[1] or 'OGC'}:{system[2]}".upper()
     if code in _WGS_84:
         return None
     try:
-        gdal = import_module(".gdal", __package__)
+        geo = import_module(".geo", __package__)
     except ModuleNotFoundError as error:
         raise LoadFailed("file.extra_missing", format="GeoJSON", extra="geo") from error
-    converter: CoordinateConverter = gdal.CoordinateConverter(code)
-    return converter
+    return cast("CoordinateConverter", geo.CoordinateConverter(code))
 
 
 # Elements -----------------------------------------------------------------------------------------
+
+
+class _BadElement(NamedTuple):
+    """An element that cannot be loaded, with its text."""
+
+    error: BadRow
+    text: str = ""
 
 
 def _read_lines(path: Path, encoding: str, parser: Parser) -> Iterator[tuple[int, Any]]:
@@ -185,47 +316,190 @@ def _read_lines(path: Path, encoding: str, parser: Parser) -> Iterator[tuple[int
         number = 0
         while line := file.readline(MAX_VALUE_LENGTH):
             number += 1
-            if not line.endswith("\n") and _skip_rest_of_line(file):
-                too_long = BadRow("row.too_long", most=MAX_VALUE_LENGTH // 2**20)
-                yield number, BadElement(too_long)
+            rest = "" if line.endswith("\n") else file.readline(MAX_VALUE_LENGTH)
+            if rest:
+                while rest and not rest.endswith("\n"):
+                    rest = file.readline(MAX_VALUE_LENGTH)
+                yield number, _BadElement(BadRow("row.too_long", most=MAX_VALUE_LENGTH // 2**20))
             elif line := line.strip():
-                yield number, _parse_line(line, parser)
+                try:
+                    yield number, parser.parse_value(line)
+                except json.JSONDecodeError:
+                    yield number, _BadElement(BadRow("row.not_json"), line)
+                except NestedTooDeep:
+                    yield number, _BadElement(BadRow("row.too_deep", most=MAX_DEPTH), line)
 
 
-def _skip_rest_of_line(file: TextIO) -> bool:
-    """Read the rest of a line that is too long, and return whether there was any."""
-    has_rest = False
-    while piece := file.readline(MAX_VALUE_LENGTH):
-        has_rest = True
-        if piece.endswith("\n"):
-            break
-    return has_rest
+class _TableBuilder:
+    """
+    Writes elements as rows, and collects what the table is to know of them.
+
+    ``names`` are the names of the cells of rows, where they are not in the first row; ``converter``
+    converts the geometries of features.
+    """
+
+    def __init__(
+        self,
+        parser: Parser,
+        writer: RowWriter,
+        options: ReadOptions,
+        names: Sequence[str] = (),
+        converter: CoordinateConverter | None = None,
+    ) -> None:
+        """Begin without a field."""
+        self._parser, self._writer = parser, writer
+        self._names, self._converter = names, converter
+        self._nulls = frozenset(options.nulls)
+        self._may_have_header = not (names or options.no_header)
+        self._has_header = False
+        self._positions: dict[Hashable, int] = {}
+        self._kinds: list[set[type]] = []
+        self._add_element: Callable[[int, Any], None] = self._add_first
+        self._has_features = False
+        self._notices: list[Notice] = []
+        self._first_error: tuple[int, BadRow] | None = None
+
+    def add_elements(self, elements: Iterable[tuple[int, Any]]) -> None:
+        """Add records with their lines; the first one decides what all of them must be."""
+        try:
+            for line, element in elements:
+                repeated = self._parser.pop_repeated_member()
+                if isinstance(element, _BadElement):
+                    self._add_error(line, *element)
+                elif repeated is not None:
+                    self._add_error(line, BadRow("row.repeated_member", member=repeated))
+                else:
+                    try:
+                        self._add_element(line, element)
+                    except NestedTooDeep:
+                        self._add_error(line, BadRow("row.too_deep", most=MAX_DEPTH))
+        except UnicodeError as error:
+            raise LoadFailed("file.unknown_encoding") from error
+
+    def build(
+        self,
+        staging_area: StagingArea,
+        notices: Sequence[Notice] = (),
+        empty: str = "json.no_records",
+    ) -> StagedTable:
+        """
+        Build the table of all records.
+
+        Raises: ``LoadFailed`` with the code ``empty``, or ``json.bad_record`` with what is wrong
+        with the first record where no record is right.
+        """
+        if not self._positions:
+            if error := self._first_error:
+                raise LoadFailed("json.bad_record", line=error[0], reason=error[1])
+            raise LoadFailed(empty)
+        # A feature's id comes first, and its geometry last.
+        keys = sorted(
+            self._positions, key=lambda key: (key != _ID, key == _GEOMETRY, self._positions[key])
+        )
+        labels = {key: str(key[0] if isinstance(key, tuple) else key) for key in keys}
+        # The geometry keeps its name, whatever the names of the properties.
+        claims = sorted(keys, key=lambda key: key != _GEOMETRY)
+        named = dict(zip(claims, make_unique_names([labels[key] for key in claims]), strict=True))
+        names = tuple(named[key] for key in keys)
+        positions = [self._positions[key] for key in keys]
+        self._writer.widen(len(positions))  # a field may be only in bad records
+        self._writer.finish(names, positions)
+        return StagedTable(
+            staging_area=staging_area,
+            names=names,
+            labels=tuple(labels.values()),
+            declared_types=declare_types(
+                staging_area, [self._kinds[at] for at in positions], {Number}, self._nulls
+            ),
+            notices=(*notices, *self._notices),
+            has_header=self._has_header,
+        )
+
+    def _add_error(self, line: int, error: BadRow, text: str = "") -> None:
+        self._first_error = self._first_error or (line, error)
+        self._writer.add_error(line, error, value=text)
+
+    def _add_first(self, line: int, element: Any) -> None:
+        if not isinstance(element, list):
+            self._has_features = _is_feature(element)
+            self._add_element = self._add_object
+            self._add_object(line, element)
+            return
+        # The first row is the header if it has only texts, and no other names are known.
+        is_header = self._may_have_header and all(type(cell) is str for cell in element)
+        self._has_header, self._add_element = is_header, self._add_cells
+        names = self._names or (element if is_header else [""] * len(element))
+        for position, name in enumerate(names):
+            self._add_field((name, position))
+        self._writer.widen(len(names))
+        if not is_header:
+            if self._may_have_header:
+                self._notices.append(Notice("notice.no_header"))
+            self._add_cells(line, element)
+
+    def _add_cells(self, line: int, element: Any) -> None:
+        if not isinstance(element, list):
+            self._add_error(line, BadRow("row.not_a_list"), format_json(element))
+        elif len(element) != len(self._kinds):
+            error = BadRow("row.cell_count", cells=len(element), header=len(self._kinds))
+            self._add_error(line, error)
+        else:
+            cells = [self._format_value(position, cell) for position, cell in enumerate(element)]
+            self._writer.add_row(line, cells)
+
+    def _add_object(self, line: int, element: Any) -> None:
+        if not isinstance(element, dict) or (self._has_features and not _is_feature(element)):
+            self._add_error(line, BadRow("row.not_an_object"), format_json(element))
+            return
+        members: Iterable[tuple[Hashable, Any]] = element.items()
+        if self._has_features:
+            geometry = element.get("geometry")
+            if self._converter and geometry is not None:
+                converted = self._converter.convert(format_json(geometry))
+                if converted is None:
+                    self._add_error(line, BadRow("row.bad_geometry"))
+                    return
+                element = {**element, "geometry": json.loads(converted)}
+            members = _read_feature(element)
+        cells: list[str | None] = [None] * len(self._kinds)
+        positions = self._positions
+        for key, value in members:
+            position = positions.get(key)
+            if position is None:
+                position = self._add_field(key)
+                cells.append(None)
+            cells[position] = self._format_value(position, value)
+        if len(cells) > self._writer.width:
+            self._writer.widen(len(cells))
+        self._writer.add_row(line, cells)
+
+    def _add_field(self, key: Hashable) -> int:
+        position = len(self._kinds)
+        self._positions[key] = position
+        self._kinds.append(set())
+        return position
+
+    def _format_value(self, position: int, value: Any) -> str | None:
+        """Write a value as text, and note its kind."""
+        kind = type(value)
+        if kind is not str and kind is not Number:
+            value = None if value is None else format_json(value)
+        if kind is not str or value not in self._nulls:
+            self._kinds[position].add(kind)
+        return cast("str | None", value)
 
 
-def _parse_line(line: str, parser: Parser) -> Any:
-    try:
-        return parser.parse_value(line)
-    except json.JSONDecodeError:
-        return BadElement(BadRow("row.not_json"), line)
-    except NestedTooDeep:
-        return BadElement(BadRow("row.too_deep", most=MAX_DEPTH), line)
+def _is_feature(element: Any) -> bool:
+    return (
+        isinstance(element, dict)
+        and element.get("type") == "Feature"
+        and isinstance(element.get("properties", 0), dict | None)
+    )
 
 
-def _build_table(
-    builder: RecordTableBuilder,
-    parser: Parser,
-    elements: Iterable[tuple[int, Any]],
-    notices: Sequence[Notice] = (),
-) -> StagedTable:
-    try:
-        for line, element in elements:
-            repeated = parser.pop_repeated_member()
-            if isinstance(element, BadElement):
-                builder.add_error(line, element.error, element.text)
-            elif repeated is not None:
-                builder.add_error(line, BadRow("row.repeated_member", member=repeated))
-            else:
-                builder.add_element(line, element)
-    except UnicodeError as error:
-        raise LoadFailed("file.unknown_encoding") from error
-    return builder.build(notices)
+def _read_feature(feature: Mapping[str, Any]) -> Iterator[tuple[Hashable, Any]]:
+    if "id" in feature:
+        yield _ID, feature["id"]
+    yield from (feature["properties"] or {}).items()
+    yield from (((name,), each) for name, each in feature.items() if name not in _FEATURE_MEMBERS)
+    yield _GEOMETRY, feature.get("geometry")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
@@ -50,12 +51,8 @@ class Parser:
     def _build_object(self, members: list[tuple[str, Any]]) -> dict[str, Any]:
         found = dict(members)
         if len(found) < len(members):
-            seen: set[str] = set()
-            for name, _value in members:
-                if name in seen:
-                    self._repeated = name
-                    break
-                seen.add(name)
+            counts = Counter(name for name, _value in members)
+            self._repeated = next(name for name, count in counts.items() if count > 1)
         return found
 
     def pop_repeated_member(self) -> str | None:
@@ -63,25 +60,16 @@ class Parser:
         found, self._repeated = self._repeated, None
         return found
 
-    def parse_value_at(self, text: str, start: int) -> tuple[Any, int]:
+    def parse_value(self, text: str, start: int | None = None) -> Any:
         """
-        Parse the value that begins at a position, and return it with its end.
+        Parse a text that is one value, or return the value that begins at ``start``, and its end.
 
         Raises: ``json.JSONDecodeError``, ``NestedTooDeep``.
         """
         try:
+            if start is None:
+                return self._decoder.decode(text)
             return self._decoder.raw_decode(text, start)
-        except RecursionError:
-            raise NestedTooDeep(most=MAX_DEPTH) from None
-
-    def parse_value(self, text: str) -> Any:
-        """
-        Parse a text that is one value.
-
-        Raises: ``json.JSONDecodeError``, ``NestedTooDeep``.
-        """
-        try:
-            return self._decoder.decode(text)
         except RecursionError:
             raise NestedTooDeep(most=MAX_DEPTH) from None
 
@@ -121,7 +109,7 @@ class Document:
                 return ""
             self._read_block()
 
-    def read_character(self, characters: str) -> str:
+    def _read_character(self, characters: str) -> str:
         """Read the next character, which must be one of ``characters``."""
         character = self.peek_character()
         if not character or character not in characters:
@@ -134,9 +122,11 @@ class Document:
         self.peek_character()
         while True:
             try:
-                value, end = self._parser.parse_value_at(self._text, self._position)
+                value, end = self._parser.parse_value(self._text, self._position)
             except json.JSONDecodeError as error:
-                if self._has_ended or not self._may_be_cut(error):
+                is_near_end = error.pos > len(self._text) - _MAX_CUT_LENGTH
+                may_be_cut = is_near_end or error.msg.startswith("Unterminated")
+                if self._has_ended or not may_be_cut:
                     raise self._describe_error(error.pos, error) from error
             else:
                 # A number may continue in the next block.
@@ -148,8 +138,11 @@ class Document:
             self._read_block()
 
     def skip_value(self) -> None:
-        """Read a value that is not needed."""
-        self.read_value()
+        """Read a value that is not needed; of a list, element by element."""
+        if self.peek_character() == "[":
+            deque(self.read_elements(), maxlen=0)
+        else:
+            self.read_value()
         self._parser.pop_repeated_member()
 
     def read_elements(self) -> Iterator[Any]:
@@ -166,20 +159,20 @@ class Document:
             raise self._describe_error(self._position)
 
     def _read_items(self, start: str, read: Callable[[], Any], end: str) -> Iterator[Any]:
-        self.read_character(start)
+        self._read_character(start)
         if self.peek_character() == end:
-            self.read_character(end)
+            self._read_character(end)
             return
         while True:
             yield read()
-            if self.read_character(f",{end}") == end:
+            if self._read_character(f",{end}") == end:
                 return
 
     def _read_name(self) -> Any:
         if self.peek_character() != '"':
             raise self._describe_error(self._position)
         name = self.read_value()
-        self.read_character(":")
+        self._read_character(":")
         return name
 
     def _read_block(self) -> None:
@@ -200,11 +193,6 @@ class Document:
             self._column = end - self._text.rindex("\n", 0, end)
         else:
             self._column += end
-
-    def _may_be_cut(self, error: json.JSONDecodeError) -> bool:
-        """Return whether the cause of an error may be the end of the block."""
-        near_end = error.pos > len(self._text) - _MAX_CUT_LENGTH
-        return near_end or error.msg.startswith("Unterminated")
 
     def _describe_error(
         self, position: int, error: json.JSONDecodeError | None = None

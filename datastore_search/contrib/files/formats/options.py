@@ -7,19 +7,23 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from enum import Enum, StrEnum
+from string import ascii_uppercase
 from typing import Any, Self
 
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from ..messages.failures import LoadFailed
-from .cell_ranges import CellRange
 
 #: The choice to leave out the footer of a table.
 SKIP_FOOTER = "skip"
 
 #: Python's codecs that are not encodings of files.
 _OTHER_CODECS = frozenset(("idna", "punycode", "unicode-escape", "raw-unicode-escape", "undefined"))
+
+_RANGE = re.compile(r"([A-Z]{1,3})([1-9][0-9]{0,6}):([A-Z]{1,3})([1-9][0-9]{0,6})?")
+#: The last row of a sheet in Excel and OpenDocument.
+_MAX_ROW = 1_048_576
 
 #: The names, encodings or files that one message offers at most.
 _MAX_OFFERED = 20
@@ -135,6 +139,55 @@ def find_codec(name: str) -> str:
     if found in _OTHER_CODECS:
         raise LoadFailed("option.unknown_encoding", encoding=name)
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class CellRange:
+    """The cells between two corners, both included, with rows and columns counted from 1."""
+
+    top: int
+    left: int
+    bottom: int
+    right: int
+
+    @classmethod
+    def parse(cls, text: str) -> CellRange:
+        """
+        Parse a range such as ``A1:D20``, or ``A1:D`` for all rows from the first on.
+
+        Raises: ``LoadFailed`` with ``option.invalid_range``.
+        """
+        match = _RANGE.fullmatch(text.strip().upper().replace("$", ""))
+        if not match:
+            raise LoadFailed("option.invalid_range", range=text)
+        left, top, right, bottom = match.groups()
+        found = cls(int(top), _parse_column(left), int(bottom or _MAX_ROW), _parse_column(right))
+        if found.top > found.bottom or found.left > found.right:
+            raise LoadFailed("option.invalid_range", range=text)
+        return found
+
+    @property
+    def width(self) -> int:
+        """The number of columns."""
+        return self.right - self.left + 1
+
+    def intersect(self, other: CellRange) -> CellRange | None:
+        """Return the cells that are in both ranges, None if there are none."""
+        found = CellRange(
+            max(self.top, other.top),
+            max(self.left, other.left),
+            min(self.bottom, other.bottom),
+            min(self.right, other.right),
+        )
+        return found if found.top <= found.bottom and found.left <= found.right else None
+
+
+def _parse_column(letters: str) -> int:
+    """Return the number of a column, from 1, of its letters."""
+    number = 0
+    for letter in letters:
+        number = number * len(ascii_uppercase) + ascii_uppercase.index(letter) + 1
+    return number
 
 
 #: The offered encodings; a command or a program may choose any of Python's.

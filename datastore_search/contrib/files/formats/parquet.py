@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -63,7 +63,15 @@ class _Column:
 def _stage_file(source: Composed, staging_area: StagingArea) -> StagedTable:
     columns = _read_columns(source, staging_area)
     staging_area.allow_width(len(columns))
-    _check_size(source, len(columns), staging_area)
+    # The size that the file states: a value may be repeated for many rows.
+    query = SQL(
+        "SELECT (SELECT sum(num_rows) FROM parquet_file_metadata({source})),"
+        " (SELECT greatest(sum(total_uncompressed_size), sum(num_values))"
+        " FROM parquet_metadata({source}))"
+    ).format(source=source)
+    rows, size = staging_area.execute(query).fetchone() or (0, 0)
+    staging_area.limits.check_unpacked_bytes(max((rows or 0) * len(columns), size or 0))
+    staging_area.limits.extend_cpu_time(int(size or 0))
     relation = _build_relation(source, columns)
     for column in columns:
         if column.has_int96:
@@ -71,19 +79,16 @@ def _stage_file(source: Composed, staging_area: StagingArea) -> StagedTable:
     labels = tuple(column.name for column in columns)
     names = make_unique_names(labels)
     notices: list[Notice] = []
-    texts = [_build_text(column.type, column.source) for column in columns]
+    texts: list[Composed] = []
     for position, (name, column) in enumerate(zip(names, columns, strict=True)):
+        text = _build_text(column.type, column.source)
         if column.type.id == "blob" and _is_binary(relation, column, staging_area):
-            texts[position] = SQL(r"'\x' || lower(hex({}))").format(column.source)
+            text = SQL(r"'\x' || lower(hex({}))").format(column.source)
             notices.append(Notice("notice.binary_values", field=name))
+        texts.append(SQL("{} AS {}").format(text, get_column(position)))
     staging_area.execute(
         SQL("CREATE TABLE {} AS SELECT row_number() OVER () AS line, {} FROM {}").format(
-            STAGED_ROWS,
-            SQL(", ").join(
-                SQL("{} AS {}").format(text, get_column(position))
-                for position, text in enumerate(texts)
-            ),
-            relation,
+            STAGED_ROWS, SQL(", ").join(texts), relation
         )
     )
     may_be_long = {"varchar", "blob", *_NESTED}
@@ -99,35 +104,29 @@ def _stage_file(source: Composed, staging_area: StagingArea) -> StagedTable:
 
 
 def _read_columns(source: Composed, staging_area: StagingArea) -> list[_Column]:
-    """Read which columns there are."""
     query = SQL("SELECT * FROM read_parquet({})").format(source)
     types = staging_area.connection.sql(query.text).types
-    named = _read_names(source, staging_area)
-    if len(named) > MAX_FIELDS:
-        raise LoadFailed("file.too_many_fields", count=len(named), most=MAX_FIELDS)
-    if not named:
-        raise LoadFailed("file.empty")
-    return [
-        _Column(name, kind, quote_identifier(f"c{position}"), has_int96)
-        for position, ((name, has_int96), kind) in enumerate(zip(named, types, strict=True))
-    ]
-
-
-def _read_names(source: Composed, staging_area: StagingArea) -> list[tuple[str, bool]]:
-    """Read the columns' names, which DuckDB changes if only case differs, and which have INT96."""
-    tree = staging_area.execute(
-        SQL("SELECT name, coalesce(num_children, 0), type FROM parquet_schema({})").format(source)
-    ).fetchall()
-    named: list[tuple[str, bool]] = []
+    # DuckDB changes names where only case differs.
+    query = SQL("SELECT name, coalesce(num_children, 0), type FROM parquet_schema({})")
+    tree = staging_area.execute(query.format(source)).fetchall()
+    names: list[str] = []
+    with_int96: set[int] = set()
     below = 0
     for name, children, kind in tree[1:]:
         if not below:
-            named.append((name, False))
+            names.append(name)
             below = 1
         if kind == "INT96":
-            named[-1] = named[-1][0], True
+            with_int96.add(len(names) - 1)
         below += children - 1
-    return named
+    if len(names) > MAX_FIELDS:
+        raise LoadFailed("file.too_many_fields", count=len(names), most=MAX_FIELDS)
+    if not names:
+        raise LoadFailed("file.empty")
+    return [
+        _Column(name, kind, quote_identifier(f"c{position}"), position in with_int96)
+        for position, (name, kind) in enumerate(zip(names, types, strict=True))
+    ]
 
 
 def _check_moments(
@@ -146,19 +145,6 @@ def _check_moments(
     for check, relation in checks:
         if staging_area.fetch_value(SQL("SELECT {} FROM {}").format(check, relation)):
             raise LoadFailed("parquet.int96", field=column.name)
-
-
-def _check_size(source: Composed, width: int, staging_area: StagingArea) -> None:
-    """Check the size that the file states: a value may be repeated for many rows."""
-    rows, size = staging_area.execute(
-        SQL(
-            "SELECT (SELECT sum(num_rows) FROM parquet_file_metadata({source})),"
-            " (SELECT greatest(sum(total_uncompressed_size), sum(num_values))"
-            " FROM parquet_metadata({source}))"
-        ).format(source=source)
-    ).fetchone() or (0, 0)
-    staging_area.limits.check_unpacked_bytes(max((rows or 0) * width, size or 0))
-    staging_area.limits.extend_cpu_time(int(size or 0))
 
 
 def _check_texts(positions: Sequence[int], staging_area: StagingArea) -> None:
@@ -200,20 +186,16 @@ def _is_binary(relation: Composed, column: _Column, staging_area: StagingArea) -
 
 
 def _find_field_type(kind: _DuckDBType) -> str:
-    if _is_json(kind):
+    if str(kind) == "JSON":
         return "json"
     if kind.id == "list":
-        element_type = _find_field_type(_get_parts(kind)["child"])
+        element_type = _find_field_type(_get_element(kind))
         return f"_{element_type}" if f"_{element_type}" in field_types else "json"
     return declared_types.get(kind.id, TEXT).name
 
 
-def _is_json(kind: _DuckDBType) -> bool:
-    return str(kind) == "JSON"
-
-
-def _get_parts(kind: _DuckDBType) -> Mapping[str, _DuckDBType]:
-    return dict(kind.children)
+def _get_element(kind: _DuckDBType) -> _DuckDBType:
+    return dict(kind.children)["child"]
 
 
 def _build_text(kind: _DuckDBType, value: Composed) -> Composed:
@@ -221,7 +203,11 @@ def _build_text(kind: _DuckDBType, value: Composed) -> Composed:
     if kind.id in _NESTED:
         return _build_json(kind, value)
     if kind.id in {"float", "double"}:
-        return _build_float(value)
+        # NaN and the infinities as PostgreSQL writes them.
+        return SQL(
+            "CASE WHEN isnan({0}) THEN 'NaN' WHEN isinf({0}) THEN CASE WHEN {0} > 0 THEN"
+            " 'Infinity' ELSE '-Infinity' END ELSE CAST({0} AS VARCHAR) END"
+        ).format(value)
     if kind.id == "timestamp with time zone":
         return SQL("CAST({} AT TIME ZONE 'UTC' AS VARCHAR) || '+00:00'").format(value)
     if kind.id == "blob":
@@ -235,7 +221,7 @@ def _build_json(kind: _DuckDBType, value: Composed) -> Composed:
 
     NaN and the infinities become texts where no text beside them can look the same.
     """
-    if kind.id == "list" and _get_parts(kind)["child"].id == "float":
+    if kind.id == "list" and _get_element(kind).id == "float":
         # A float has fewer digits than the double of the same value.
         value = SQL("CAST(CAST({} AS VARCHAR[]) AS DOUBLE[])").format(value)
     text = SQL("CAST(to_json({}) AS VARCHAR)").format(value)
@@ -244,11 +230,3 @@ def _build_json(kind: _DuckDBType, value: Composed) -> Composed:
     return SQL("regexp_replace({}, {}, {}, 'g')").format(
         text, quote_literal(r"([\[,:])(-?(?:NaN|Infinity))"), quote_literal(r'\1"\2"')
     )
-
-
-def _build_float(value: Composed) -> Composed:
-    """Build the expression that writes NaN and the infinities as PostgreSQL does."""
-    return SQL(
-        "CASE WHEN isnan({0}) THEN 'NaN' WHEN isinf({0}) THEN"
-        " CASE WHEN {0} > 0 THEN 'Infinity' ELSE '-Infinity' END ELSE CAST({0} AS VARCHAR) END"
-    ).format(value)

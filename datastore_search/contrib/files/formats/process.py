@@ -9,7 +9,7 @@ import pickle
 import signal
 import subprocess
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from selectors import EVENT_READ, DefaultSelector
 from time import monotonic
@@ -22,9 +22,8 @@ from ..messages import Notice
 from ..messages.failures import LoadFailed
 from ..sources.folders import create_working_folder
 from . import input_formats
-from .interrupter import Interrupter
 from .options import ReadOptions
-from .staging import StagedTable, open_staging_area
+from .staging import Interrupter, StagedTable, open_staging_area
 
 logger = logging.getLogger(__name__)
 
@@ -106,7 +105,7 @@ def _run_child(
         },
     }
     log_path = folder / "log"
-    with log_path.open("wb") as log, _start_child(log) as child:
+    with log_path.open("wb") as log, start_child(_CHILD, log) as child:
         text = _send_request(child, json.dumps(request).encode() + b"\n", interrupter)
         with suppress(subprocess.TimeoutExpired):  # a child that does not end is killed
             child.wait(_END_TIMEOUT_SECONDS)
@@ -118,10 +117,6 @@ def _run_child(
     if "error" in answer:
         raise UnexpectedReadingError(answer["error"])
     return dict(answer["table"])
-
-
-def _start_child(log: IO[bytes]) -> AbstractContextManager[subprocess.Popen[bytes]]:
-    return start_child(_CHILD, log)
 
 
 def _send_request(

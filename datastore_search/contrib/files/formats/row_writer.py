@@ -77,7 +77,9 @@ class RowWriter:
         try:
             self._batch.add_row(line, cells)
         except (UnicodeEncodeError, _NulInRowError):
-            self._add_unstorable_errors(line, cells)
+            for position, cell in enumerate(cells):
+                if cell and _UNSTORABLE.search(cell):
+                    self.add_error(line, BadRow("row.unstorable"), position, cell)
             return
         except _RowTooLongError:
             self.add_error(line, BadRow("row.too_long", most=MAX_ROW_BYTES // 2**20))
@@ -117,38 +119,26 @@ class RowWriter:
                 [list(map(str, order)), list(names)],
             )
 
-    def _add_unstorable_errors(self, line: int, cells: Sequence[str | None]) -> None:
-        for position, cell in enumerate(cells):
-            if cell and _UNSTORABLE.search(cell):
-                self.add_error(line, BadRow("row.unstorable"), position, cell)
-
     def _flush_rows(self) -> None:
         batch_bytes = self._batch.close()
-        self._check_neighbours(batch_bytes)
-        self._bytes += batch_bytes
-        self._staging_area.limits.check_unpacked_bytes(self._bytes)
-        self._create_columns()
-        if self._batch.row_count:
-            self._batch.insert(self._staging_area, self.width)
-        self._batch = _Batch(self._path)
-
-    def _check_neighbours(self, batch_bytes: int) -> None:
-        """Refuse rows that DuckDB would hold at once, and that have more bytes than its memory."""
+        # Refuse rows that DuckDB would hold at once, and that have more bytes than its memory.
         self._neighbours.append((self._batch.first_line, self._batch.row_count, batch_bytes))
         while sum(rows for _line, rows, _bytes in self._neighbours) > ROWS_AT_ONCE:
             self._neighbours.popleft()
         size = sum(size for _line, _rows, size in self._neighbours)
         if size > core_conf.LOAD_MEMORY_BYTES:
             raise LoadFailed("file.long_rows", line=self._neighbours[0][0], size=size // 2**20)
-
-    def _create_columns(self) -> None:
-        """Create the table, or add the columns that are new."""
+        self._bytes += batch_bytes
+        self._staging_area.limits.check_unpacked_bytes(self._bytes)
         self._staging_area.allow_width(self.width)
         if self._created_width is None:
             self._staging_area.rows.create(self.width)
         else:
             self._staging_area.rows.add_columns(self._created_width, self.width)
         self._created_width = self.width
+        if self._batch.row_count:
+            self._batch.insert(self._staging_area, self.width)
+        self._batch = _Batch(self._path)
 
     def _flush_errors(self) -> None:
         if self._errors:
@@ -183,7 +173,6 @@ class _Batch:
         return self._size > _BATCH_BYTES
 
     def add_row(self, line: int, cells: Sequence[str | None]) -> None:
-        """Write a row."""
         self._writer.writerow([line, *[_NULL if cell is None else cell for cell in cells]])
         self.first_line = self.first_line or line
         self.row_count += 1
@@ -198,7 +187,6 @@ class _Batch:
         self._size += self._file.write(written)
 
     def close(self) -> int:
-        """Close the file, and return its bytes."""
         self._file.close()
         return self._size
 

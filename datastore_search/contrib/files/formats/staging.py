@@ -8,15 +8,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import compress
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from ....conf import conf as core_conf
 from ....field_types import NUMERIC, TEXT, field_types
 from ..conf import conf
 from ..messages import BadRow, Message, Notice
+from ..messages.failures import LoadFailed
 from ..sources.limits import ReadingLimits
 from .duckdb_sql import SQL, Composed, quote_identifier, quote_literal
-from .interrupter import Interrupter
 from .stored_rows import STAGED_ROWS, StoredRows, list_columns
 
 if TYPE_CHECKING:
@@ -199,6 +200,41 @@ class StagedTable:
         """Count the rows that have errors."""
         query = SQL("SELECT count(DISTINCT line) FROM {}").format(ROW_ERRORS)
         return int(self.staging_area.fetch_value(query))
+
+
+class Interrupter:
+    """
+    Ends the work of another thread: its statements of DuckDB at once, the rest at its next check.
+
+    ``failure`` is why the work is to end, None while it may go on.
+    """
+
+    def __init__(self) -> None:
+        """Begin without a failure."""
+        self.failure: LoadFailed | None = None
+        self._connections: list[duckdb.DuckDBPyConnection] = []
+        self._lock = Lock()
+
+    def raise_if_cancelled(self) -> None:
+        """Raise the failure, if there is one."""
+        if self.failure:
+            raise self.failure
+
+    def interrupt_queries(self) -> None:
+        """Interrupt the statements that DuckDB runs at this moment."""
+        with self._lock:
+            for connection in self._connections:
+                connection.interrupt()
+
+    @contextmanager
+    def register_connection(self, connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
+        """Make a connection interruptible by ``interrupt_queries`` during this block."""
+        self._connections.append(connection)
+        try:
+            yield
+        finally:
+            with self._lock:  # a connection that is being closed must not be interrupted
+                self._connections.remove(connection)
 
 
 @contextmanager

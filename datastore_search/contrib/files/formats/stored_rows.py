@@ -193,22 +193,19 @@ class StoredRows:
         starts = [0]
         for part, part_bytes in self._part_bytes:
             if part_bytes > max_bytes:
-                starts += self._split_part(part * ROWS_AT_ONCE, size, max_bytes)
+                first = part * ROWS_AT_ONCE
+                query = SQL("SELECT rowid, {} FROM {} WHERE {} ORDER BY rowid").format(
+                    size, STAGED_ROWS, _select_range(first, first + ROWS_AT_ONCE)
+                )
+                total = max_bytes  # such a part begins a range
+                for row, row_bytes in self._execute(query).fetchall():
+                    total += row_bytes
+                    if total > max_bytes:
+                        starts.append(row)
+                        total = row_bytes
         if len(starts) == 1:
             return [SQL("true")]
         return [_select_range(*each) for each in pairwise(sorted({*starts, _END}))]
-
-    def _split_part(self, first: int, size: Composed, max_bytes: int) -> Iterator[int]:
-        """Split 2,048 rows, and yield where each range begins."""
-        query = SQL("SELECT rowid, {} FROM {} WHERE {} ORDER BY rowid").format(
-            size, STAGED_ROWS, _select_range(first, first + ROWS_AT_ONCE)
-        )
-        total = max_bytes  # such a part begins a range
-        for row, row_bytes in self._execute(query).fetchall():
-            total += row_bytes
-            if total > max_bytes:
-                yield row
-                total = row_bytes
 
     def select_cells(
         self,

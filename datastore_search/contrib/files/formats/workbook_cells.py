@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import date
 from decimal import Decimal
 from functools import partial
@@ -84,8 +85,8 @@ _READERS: Mapping[str, Callable[[str], Any]] = {
     f"{_MARK}t": parse_duration,
 }
 
-#: Opens a workbook's zip, which ``is_workbook`` has measured.
-open_archive = partial(open_zip, damaged="workbook.damaged", is_measured=True)
+#: Opens the zip of a workbook.
+open_archive = partial(open_zip, damaged="workbook.damaged")
 
 
 def _list_xlsx_sheets(archive: ZipFile) -> list[str]:
@@ -176,11 +177,9 @@ class _XlsxCells:
         self._cells = [re.compile(_XLSX_CELL % place) for place in places]
 
     def needs_marks(self, block: bytes) -> bool:
-        """Return whether a cell of a block needs a mark."""
         return self._has_odd(block) or any(cell.search(block) for cell in self._cells[1:])
 
     def mark(self, block: bytes) -> bytes:
-        """Mark the cells of a block."""
         for cell in self._cells[not self._has_odd(block) :]:
             block = cell.sub(self._mark_cell, block)
         return block
@@ -192,21 +191,18 @@ class _XlsxCells:
 
     def _mark_cell(self, match: re.Match[bytes]) -> bytes:
         start, attributes, before, value = match.groups()
-        kind = _XLSX_TYPE.search(attributes)
-        text = None
+        kind, text = _XLSX_TYPE.search(attributes), value.decode()
+        marked = None
         if kind and kind[1] == b"e":
-            text = f"{_MARK}e{value.decode()}"
+            marked = f"{_MARK}e{text}"
         elif not kind or kind[1] == b"n":
             style = _XLSX_STYLE.search(attributes)
-            text = self._mark_number(
-                value.decode(), self._formats.get(style[1], "") if style else ""
-            )
-        if text is None:
+            marked = self._mark_number(text, self._formats.get(style[1], "") if style else "")
+        if marked is None:
             return match[0]
-        return start + _XLSX_TYPE.sub(b"", attributes) + b' t="str"' + before + text.encode()
+        return start + _XLSX_TYPE.sub(b"", attributes) + b' t="str"' + before + marked.encode()
 
     def _mark_number(self, text: str, number_format: str) -> str | None:
-        """Return the text of a number that needs a mark."""
         number = float(text)
         if (padded := format_padded(Decimal(text), number_format)) is not None:
             return escape(padded)
@@ -221,7 +217,6 @@ class _XlsxCells:
 
 
 def _list_number_formats(archive: ZipFile) -> list[str]:
-    """List the number formats of the styles of cells."""
     part = "xl/styles.xml"
     if part not in archive.namelist():
         return []
@@ -341,14 +336,9 @@ def _copy_archive(
 def read_marks(rows: Iterable[list[Any]]) -> Iterator[list[Any]]:
     """Read the values of marked cells."""
     for row in rows:
-        yield [
-            _read_mark(cell) if type(cell) is str and cell.startswith(_MARK) else cell
-            for cell in row
-        ]
-
-
-def _read_mark(cell: str) -> Any:
-    try:
-        return _READERS[cell[:2]](cell[2:])
-    except (LookupError, ValueError, ArithmeticError):  # an invalid document has the mark itself
-        return cell
+        for position, cell in enumerate(row):
+            if type(cell) is str and cell.startswith(_MARK):
+                # An invalid document has the mark itself.
+                with suppress(LookupError, ValueError, ArithmeticError):
+                    row[position] = _READERS[cell[:2]](cell[2:])
+        yield row

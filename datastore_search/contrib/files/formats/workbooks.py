@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import os
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from itertools import chain, islice
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
+from typing import Any
 
+import xlrd
 from python_calamine import (
     CalamineError,
     CalamineSheet,
@@ -16,13 +23,19 @@ from python_calamine import (
     SheetTypeEnum,
     SheetVisibleEnum,
 )
+from xlrd import biffh
+from xlrd.sheet import Sheet as XlrdSheet
 
 from ....field_types import MAX_FIELDS
 from ..messages import Notice
 from ..messages.failures import LoadFailed
-from .cell_ranges import CellRange
-from .options import ReadOptions
-from .staging import StagedTable, StagingArea
+from .cell_values import BadCell, format_number, may_be_rounded
+from .footers import MAX_ROWS, LastRow, describe_footer, find_footer
+from .header_rows import make_unique_names
+from .number_formats import format_padded, read_date
+from .options import SKIP_FOOTER, CellRange, ReadOptions
+from .row_writer import RowWriter
+from .staging import StagedTable, StagingArea, declare_types
 from .workbook_cells import (
     list_filled_xlsx_sheets,
     list_ods_merged_rows,
@@ -31,8 +44,6 @@ from .workbook_cells import (
     open_archive,
     read_marks,
 )
-from .workbook_rows import Sheet, stage_sheet
-from .workbook_xls import measure_width, open_xls, read_xls_sheet
 
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 #: The name of the OLE stream that holds an encrypted workbook.
@@ -44,8 +55,50 @@ _MEMORY_RATIO = 16
 #: xlrd is written in Python.
 _XLS_CPU_FACTOR = 3
 
-#: The message of calamine for a sheet that is too large for it.
-_TOO_LARGE = "limit exceeded"
+#: The kinds of cells of an XLS without a value.
+_EMPTY_KINDS = b"\x00\x06"
+
+#: The header is looked for in these rows.
+_MAX_HEADER_ROWS = 50
+#: A row with a title has not more cells.
+_MAX_TITLE_CELLS = 1
+#: No row of a cover sheet has more cells, and most have one.
+_MAX_COVER_CELLS = 2
+
+_YEARS = range(1900, 2101)
+
+
+@dataclass(frozen=True, slots=True)
+class _Sheet:
+    """
+    A sheet that has been read.
+
+    ``area`` has its cells, and ``rows`` all rows from the first of the sheet on, with the columns
+    of ``area``.  ``merged`` has the last row of each merged cell, and ``notices`` what is known of
+    the sheet once its rows are read.
+    """
+
+    name: str
+    area: CellRange
+    rows: Iterator[list[Any]]
+    merged: Sequence[int]
+    notices: Sequence[Notice] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """A row that is not empty, and its number in the sheet."""
+
+    line: int
+    cells: list[Any]
+
+    def count_filled(self) -> int:
+        return len([cell for cell in self.cells if cell != ""])
+
+    def describe(self) -> LastRow:
+        """Describe it as one of the last rows, with its first text."""
+        first = next((cell for cell in self.cells if isinstance(cell, str) and cell), "")
+        return LastRow(self.line, self.line, self.count_filled(), first)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +108,7 @@ class _Workbook:
     names: Sequence[str]
     sheets: Sequence[tuple[int, bool]]
     list_filled: Callable[[Sequence[int]], list[int]]
-    read_sheet: Callable[[int], Sheet]
+    read_sheet: Callable[[int], _Sheet]
 
 
 def read_workbook(path: Path, options: ReadOptions, staging_area: StagingArea) -> StagedTable:
@@ -66,20 +119,18 @@ def read_workbook(path: Path, options: ReadOptions, staging_area: StagingArea) -
         sheet = workbook.read_sheet(number)
         if sheet.area.width > MAX_FIELDS:
             raise LoadFailed("file.too_many_fields", count=sheet.area.width, most=MAX_FIELDS)
-        return stage_sheet(sheet, options, staging_area, notices)
+        return _stage_sheet(sheet, options, staging_area, notices)
 
 
 @contextmanager
 def _translate_errors() -> Iterator[None]:
-    """Translate the errors of calamine."""
     try:
         yield
     except PasswordError as error:
         raise LoadFailed("workbook.encrypted") from error
     except CalamineError as error:
-        if _TOO_LARGE in str(error):
-            raise LoadFailed("load.out_of_memory") from error
-        raise LoadFailed("workbook.damaged") from error
+        is_too_large = "limit exceeded" in str(error)
+        raise LoadFailed("load.out_of_memory" if is_too_large else "workbook.damaged") from error
     except OverflowError as error:  # a duration of millions of years
         raise LoadFailed("workbook.damaged") from error
     except OSError as error:
@@ -94,66 +145,77 @@ def _translate_errors() -> Iterator[None]:
 
 
 def _open_workbook(path: Path, staging_area: StagingArea) -> _Workbook:
-    """Open a workbook; its content decides its kind."""
     limits = staging_area.limits
     limits.extend_memory(_MEMORY_RATIO * path.stat().st_size)
     with path.open("rb") as file:
-        is_ole = file.read(len(_OLE)) == _OLE
-        if is_ole:
+        if file.read(len(_OLE)) == _OLE:
             with mmap(file.fileno(), 0, access=ACCESS_READ) as content:
                 if content.find(_ENCRYPTED_STREAM) >= 0:
                     raise LoadFailed("workbook.encrypted")
-    if is_ole:
-        limits.extend_cpu_time(path.stat().st_size, factor=_XLS_CPU_FACTOR)
-        book = open_xls(path)
-        return _Workbook(
-            book.sheet_names(),
-            [(number, not sheet.visibility) for number, sheet in enumerate(book.sheets())],
-            lambda numbers: [n for n in numbers if measure_width(book.sheet_by_index(n))],
-            lambda number: read_xls_sheet(book, number),
-        )
-    suffix, unpacked_bytes = _inspect_archive(path)
+            limits.extend_cpu_time(path.stat().st_size, factor=_XLS_CPU_FACTOR)
+            return _open_xls(path)
+    with open_archive(path) as archive:
+        names = archive.namelist()
+        unpacked_bytes = sum(member.file_size for member in archive.infolist())
+        is_ods = False
+        if "content.xml" in names and "mimetype" in names:
+            with archive.open("mimetype") as mimetype:
+                is_ods = b"opendocument.spreadsheet" in mimetype.read(200)
     limits.check_unpacked_bytes(unpacked_bytes)
     limits.extend_cpu_time(unpacked_bytes)
-    marked = staging_area.folder / f"marked.{suffix}"
-    if suffix == "ods":
-        mark_ods(path, marked)
-    source = staging_area.folder / f"workbook.{suffix}"
-    source.symlink_to(marked if marked.exists() else path.resolve())
-    calamine = CalamineWorkbook.from_path(source)
-    sheets = [
-        (number, sheet.visible == SheetVisibleEnum.Visible)
-        for number, sheet in enumerate(calamine.sheets_metadata)
-        if sheet.typ == SheetTypeEnum.WorkSheet
-    ]
-    get_sheet = calamine.get_sheet_by_index
+    if "xl/workbook.xml" in names:
+        return _open_xlsx(path, staging_area.folder)
+    if is_ods:
+        return _open_ods(path, staging_area.folder)
+    raise LoadFailed("workbook.unknown_format")
 
-    def read_xlsx_sheet(number: int) -> Sheet:
+
+def _open_xlsx(path: Path, folder: Path) -> _Workbook:
+    source, marked = folder / "workbook.xlsx", folder / "marked.xlsx"
+    source.symlink_to(path.resolve())  # calamine knows the kind by the suffix
+    calamine = CalamineWorkbook.from_path(source)
+
+    def read_sheet(number: int) -> _Sheet:
         empty_formulas = mark_xlsx_sheet(path, number, marked)
         notices = [Notice("notice.empty_formulas", count=empty_formulas)] if empty_formulas else []
         if not marked.exists():
-            return _build_sheet(get_sheet(number), notices=notices)
+            return _build_sheet(calamine.get_sheet_by_index(number), notices=notices)
         calamine.close()
         with CalamineWorkbook.from_path(marked) as workbook:
-            return _build_sheet(
-                workbook.get_sheet_by_index(number), is_marked=True, notices=notices
-            )
+            sheet = workbook.get_sheet_by_index(number)
+            return _build_sheet(sheet, is_marked=True, notices=notices)
 
-    if suffix == "xlsx":
-        return _Workbook(
-            calamine.sheet_names,
-            sheets,
-            lambda numbers: list_filled_xlsx_sheets(path, numbers),
-            read_xlsx_sheet,
-        )
     return _Workbook(
         calamine.sheet_names,
-        sheets,
+        _list_sheets(calamine),
+        lambda numbers: list_filled_xlsx_sheets(path, numbers),
+        read_sheet,
+    )
+
+
+def _open_ods(path: Path, folder: Path) -> _Workbook:
+    source, marked = folder / "workbook.ods", folder / "marked.ods"
+    mark_ods(path, marked)
+    is_marked = marked.exists()
+    source.symlink_to(marked if is_marked else path.resolve())
+    calamine = CalamineWorkbook.from_path(source)
+    get_sheet = calamine.get_sheet_by_index
+    return _Workbook(
+        calamine.sheet_names,
+        _list_sheets(calamine),
         lambda numbers: [number for number in numbers if get_sheet(number).start],
         lambda number: _build_sheet(
-            get_sheet(number), list_ods_merged_rows(path, number), is_marked=marked.exists()
+            get_sheet(number), list_ods_merged_rows(path, number), is_marked=is_marked
         ),
     )
+
+
+def _list_sheets(workbook: CalamineWorkbook) -> list[tuple[int, bool]]:
+    return [
+        (number, sheet.visible == SheetVisibleEnum.Visible)
+        for number, sheet in enumerate(workbook.sheets_metadata)
+        if sheet.typ == SheetTypeEnum.WorkSheet
+    ]
 
 
 def _build_sheet(
@@ -162,28 +224,14 @@ def _build_sheet(
     *,
     is_marked: bool = False,
     notices: Sequence[Notice] = (),
-) -> Sheet:
+) -> _Sheet:
     """Build a sheet of the cells that calamine has read."""
     if not (cells.start and cells.end):
         raise LoadFailed("workbook.empty_sheet", sheet=cells.name)
     area = CellRange(*(number + 1 for number in (*cells.start, *cells.end)))
     merged = [*merged, *(end[0] + 1 for _start, end in cells.merged_cell_ranges or ())]
     rows = cells.iter_rows()
-    return Sheet(cells.name, area, read_marks(rows) if is_marked else rows, merged, notices)
-
-
-def _inspect_archive(path: Path) -> tuple[str, int]:
-    """Find the suffix by which calamine knows the kind, and the size that the zip states."""
-    with open_archive(path) as archive:
-        names = archive.namelist()
-        unpacked_bytes = sum(member.file_size for member in archive.infolist())
-        if "xl/workbook.xml" in names:
-            return "xlsx", unpacked_bytes
-        if "content.xml" in names and "mimetype" in names:
-            with archive.open("mimetype") as mimetype:
-                if b"opendocument.spreadsheet" in mimetype.read(200):
-                    return "ods", unpacked_bytes
-    raise LoadFailed("workbook.unknown_format")
+    return _Sheet(cells.name, area, read_marks(rows) if is_marked else rows, merged, notices)
 
 
 def _choose_sheet(workbook: _Workbook, wanted: str) -> tuple[int, list[Notice]]:
@@ -207,3 +255,291 @@ def _choose_sheet(workbook: _Workbook, wanted: str) -> tuple[int, list[Notice]]:
         return chosen, []
     listed = ", ".join(f"“{names[number]}”" for number in others)
     return chosen, [Notice("notice.sheet_chosen", sheet=names[chosen], others=listed)]
+
+
+# XLS ----------------------------------------------------------------------------------------------
+
+
+def _open_xls(path: Path) -> _Workbook:
+    """
+    Read an XLS with all of its sheets.
+
+    Raises: ``LoadFailed`` with ``workbook.encrypted``, ``workbook.damaged``.
+    """
+    try:
+        with Path(os.devnull).open("w") as log:
+            book = xlrd.open_workbook(
+                str(path),
+                logfile=log,
+                ragged_rows=True,
+                formatting_info=True,
+                ignore_workbook_corruption=True,  # a sector that two streams name
+            )
+    except MemoryError:
+        raise
+    except Exception as error:  # xlrd raises whatever a damaged record leads to
+        is_encrypted = isinstance(error, biffh.XLRDError) and "encrypted" in str(error)
+        code = "workbook.encrypted" if is_encrypted else "workbook.damaged"
+        raise LoadFailed(code) from error
+    return _Workbook(
+        book.sheet_names(),
+        [(number, not sheet.visibility) for number, sheet in enumerate(book.sheets())],
+        lambda numbers: [n for n in numbers if _measure_width(book.sheet_by_index(n))],
+        lambda number: _read_xls_sheet(book, number),
+    )
+
+
+def _measure_width(sheet: XlrdSheet) -> int:
+    """Return the number of columns up to the last one with a value."""
+    rows = (bytes(sheet.row_types(row)).rstrip(_EMPTY_KINDS) for row in range(sheet.nrows))
+    return max(map(len, rows), default=0)
+
+
+def _read_xls_sheet(book: xlrd.Book, number: int) -> _Sheet:
+    """
+    Read a sheet, counted from 0.
+
+    Raises: ``LoadFailed`` with ``workbook.empty_sheet``.
+    """
+    sheet = book.sheet_by_index(number)
+    width = _measure_width(sheet)
+    if not width:
+        raise LoadFailed("workbook.empty_sheet", sheet=sheet.name)
+    notices: list[Notice] = []
+    return _Sheet(
+        sheet.name,
+        CellRange(1, 1, sheet.nrows, width),
+        _read_xls_rows(book, sheet, width, notices),
+        [bottom for _top, bottom, _left, _right in sheet.merged_cells],
+        notices,
+    )
+
+
+def _read_xls_rows(
+    book: xlrd.Book, sheet: XlrdSheet, width: int, notices: list[Notice]
+) -> Iterator[list[Any]]:
+    """Read the rows, all with as many cells; add a notice of numbers that may be rounded."""
+    formats = [book.format_map[style.format_key].format_str or "" for style in book.xf_list]
+    padded = {at for at, each in enumerate(formats) if format_padded(Decimal(1), each)}
+    for row in range(sheet.nrows):
+        cells: list[Any] = [*sheet.row_values(row, end_colx=width)]
+        for column, kind in enumerate(sheet.row_types(row, end_colx=width)):
+            cell = cells[column]
+            if kind == biffh.XL_CELL_NUMBER:
+                style = sheet.cell_xf_index(row, column)
+                if may_be_rounded(cell):
+                    cells[column] = str(int(cell))
+                    if not notices:
+                        notices.append(Notice("notice.rounded_numbers", count=0))
+                    notices[0].parameters["count"] += 1
+                elif style in padded:
+                    cells[column] = format_padded(Decimal(cell), formats[style]) or cell
+            elif kind == biffh.XL_CELL_DATE:
+                # xlrd does not know the texts of East Asian dates.
+                style = sheet.cell_xf_index(row, column)
+                cells[column] = read_date(cell, formats[style], book.datemode)
+            elif kind == biffh.XL_CELL_BOOLEAN:
+                cells[column] = bool(cell)
+            elif kind == biffh.XL_CELL_ERROR:
+                cells[column] = BadCell(biffh.error_text_from_code.get(int(cell), "#ERROR"))
+        yield cells + [""] * (width - len(cells))
+
+
+# The table ----------------------------------------------------------------------------------------
+
+
+def _stage_sheet(
+    sheet: _Sheet, options: ReadOptions, staging_area: StagingArea, notices: Sequence[Notice]
+) -> StagedTable:
+    """
+    Stage the rows of a sheet; ``notices`` are those that the table gets besides its own.
+
+    Raises: ``LoadFailed`` with ``workbook.empty_sheet``.
+    """
+    area: CellRange | None = sheet.area
+    if options.cell_range:
+        area = CellRange.parse(options.cell_range).intersect(sheet.area)
+    if not area:
+        raise LoadFailed("workbook.empty_range", range=options.cell_range, sheet=sheet.name)
+    below: list[Notice] = []
+    rows = (
+        row for row in _read_rows(sheet, area, options, below) if row.line > (options.skip or 0)
+    )
+    first = list(islice(rows, _MAX_HEADER_ROWS))
+    if not first:
+        raise LoadFailed("workbook.empty_sheet", sheet=sheet.name)
+    for notice in notices if _is_cover(first) else ():
+        if notice.code == "notice.sheet_chosen":
+            notice.code = "notice.cover_sheet"
+    top, position = first[0].line, _find_header(first, options)
+    header = _Row(top - 1, [""] * area.width) if position < 0 else first[position]
+    first = first[position + 1 :]
+    labels = [FORMATTERS[type(cell)](cell) for cell in header.cells]
+    with RowWriter(staging_area, area.width) as writer:
+        builder = _TableBuilder(writer, labels, options)
+        footer = builder.add_rows(chain(first, rows))
+        if not builder.has_fields:
+            raise LoadFailed("workbook.empty_sheet", sheet=sheet.name)
+        found = [*notices, *sheet.notices]
+        if header.line > top:
+            found.append(Notice("notice.rows_above_header", row=header.line))
+        counts = {
+            "notice.merged_cells": sum(bottom >= header.line for bottom in sheet.merged),
+            "notice.empty_rows": builder.count_empty_rows(header.line),
+        }
+        found += [Notice(code, count=count) for code, count in counts.items() if count]
+        found += [*describe_footer(footer, options), *below]
+        return builder.build(staging_area, found)
+
+
+def _is_cover(rows: Sequence[_Row]) -> bool:
+    """Return whether rows are those of a cover: titles, blank rows, and some pairs of cells."""
+    counts = [row.count_filled() for row in rows]
+    has_gaps = rows[-1].line - rows[0].line >= len(rows) or len(rows) == 1
+    return has_gaps and max(counts) <= _MAX_COVER_CELLS and 2 * counts.count(1) > len(counts)
+
+
+def _read_rows(
+    sheet: _Sheet, area: CellRange, options: ReadOptions, notices: list[Notice]
+) -> Iterator[_Row]:
+    """Read the rows that are not empty; add a notice where the table goes on below the area."""
+    offset, top = area.left - sheet.area.left, max(area.top, (options.skip or 0) + 1)
+    for line, row in enumerate(sheet.rows, start=1):
+        if line < top:
+            continue
+        cells = row[offset : offset + area.width]
+        has_values = any(cell != "" for cell in cells)
+        if line > area.bottom:
+            if has_values:
+                notices.append(Notice("notice.range_continues", range=options.cell_range))
+            return
+        if has_values:
+            yield _Row(line, cells)
+
+
+def _find_header(rows: Sequence[_Row], options: ReadOptions) -> int:
+    """
+    Find the position of the header, -1 without one.
+
+    It is the first row about as full as the fullest, or the first if in doubt.
+    """
+    if options.no_header or options.skip is not None:
+        return -options.no_header
+    counts = [row.count_filled() for row in rows]
+    max_count = max(counts)
+    position = next(position for position, count in enumerate(counts) if 2 * count > max_count)
+    has_titles = max_count > _MAX_TITLE_CELLS + 1 and max(counts[:position], default=0) <= (
+        _MAX_TITLE_CELLS
+    )
+    # A header has texts, dates and years.
+    may_be_names = all(isinstance(e, str | date) or e in _YEARS for e in rows[position].cells)
+    return position if has_titles or may_be_names else 0
+
+
+class _TableBuilder:
+    """Writes rows, and collects what the table is to know of them."""
+
+    def __init__(self, writer: RowWriter, labels: Sequence[str], options: ReadOptions) -> None:
+        self._labels = list(labels)
+        self._nulls = frozenset(options.nulls)
+        self._options = options
+        self._writer = writer
+        self._kinds: list[set[type]] = [set() for _ in labels]
+        self._rows = self._last_line = 0
+
+    @property
+    def has_fields(self) -> bool:
+        """Whether there is a label or a value, and not blanks alone."""
+        return any(map(str.strip, self._labels)) or any(self._kinds)
+
+    def add_rows(self, rows: Iterable[_Row]) -> list[int]:
+        """Add rows, of the footer only if it is not left out, and return the lines of that."""
+        last: deque[_Row] = deque()
+        for row in rows:
+            if len(last) > MAX_ROWS:
+                self._add_row(last.popleft())
+            last.append(row)
+        width = sum(bool(label.strip()) for label in self._labels) or len(self._labels)
+        footer = find_footer([row.describe() for row in last], width)
+        for row in last:
+            if self._options.footer != SKIP_FOOTER or row.line not in footer:
+                self._add_row(row)
+        return footer
+
+    def _add_row(self, row: _Row) -> None:
+        """Add a row; a cell with an error is a bad row's, unless its name means nothing."""
+        self._rows, self._last_line = self._rows + 1, row.line
+        errors: dict[int, BadCell] = {}
+        texts: list[str | None] = []
+        for position, (kinds, cell) in enumerate(zip(self._kinds, row.cells, strict=True)):
+            kind = type(cell)
+            if cell == "":
+                texts.append(None)
+                continue
+            if not (isinstance(cell, str) and cell in self._nulls):
+                if kind is BadCell:
+                    errors[position] = cell
+                    kind = type(None)
+                kinds.add(kind)
+            texts.append(FORMATTERS[type(cell)](cell))
+        for position, error in errors.items():
+            self._writer.add_error(row.line, error.row_error, position, error)
+        if not errors:
+            self._writer.add_row(row.line, texts)
+
+    def count_empty_rows(self, header_line: int) -> int:
+        """Count the rows between the header and the last row that are left out."""
+        return max(0, self._last_line - header_line - self._rows)
+
+    def build(self, staging_area: StagingArea, notices: Sequence[Notice]) -> StagedTable:
+        """Build the table of all rows; a column without label and values is left out."""
+        positions = [
+            position
+            for position, (label, kinds) in enumerate(zip(self._labels, self._kinds, strict=True))
+            if label.strip() or kinds
+        ]
+        labels = tuple(self._labels[position].strip() for position in positions)
+        names = make_unique_names(labels)
+        self._writer.finish(names, positions)
+        return StagedTable(
+            staging_area=staging_area,
+            names=names,
+            labels=labels,
+            declared_types=declare_types(
+                staging_area,
+                [self._kinds[at] for at in positions],
+                {int, float, Decimal},
+                self._nulls,
+            ),
+            notices=tuple(notices),
+            has_header=not self._options.no_header,
+        )
+
+
+def _format_time(moment: time) -> str:
+    text = moment.isoformat()
+    return text.rstrip("0") if moment.microsecond else text
+
+
+def _format_duration(duration: timedelta) -> str:
+    """Write a duration as sheets do, in hours: 30:00:00."""
+    seconds = abs(duration).total_seconds()
+    hours, rest = divmod(seconds, 3600)
+    minutes, rest = divmod(rest, 60)
+    sign = "-" if duration < timedelta() else ""
+    fraction = f"{rest % 1:.6f}"[1:].rstrip("0").rstrip(".")
+    return f"{sign}{int(hours):02}:{int(minutes):02}:{int(rest):02}{fraction}"
+
+
+FORMATTERS: Mapping[type, Callable[[Any], str]] = {
+    str: str,
+    BadCell: str,
+    bool: lambda truth: "true" if truth else "false",
+    int: str,
+    float: format_number,
+    Decimal: lambda number: format(number, "f"),
+    date: date.isoformat,
+    datetime: lambda moment: moment.isoformat(" "),
+    time: _format_time,
+    timedelta: _format_duration,
+}

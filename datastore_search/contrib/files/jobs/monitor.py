@@ -14,7 +14,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from ..formats.interrupter import Interrupter
+from ..formats.staging import Interrupter
 from ..messages.failures import LoadCancelled, LoadFailed
 from ..models import FINISHED, RUNNING, Load, LoadState
 from ..tables.locks import JobLock, cancel_statements

@@ -8,10 +8,9 @@ from typing import Any
 
 from ....models import Resource
 from ..formats.duckdb_sql import SQL, quote_literal
-from ..formats.interrupter import Interrupter
 from ..formats.process import open_table
 from ..formats.shortages import find_shortage
-from ..formats.staging import StagedTable
+from ..formats.staging import Interrupter, StagedTable
 from ..formats.stored_rows import STAGED_ROWS
 from ..messages import Message, Notice
 from ..messages.failures import LoadFailed

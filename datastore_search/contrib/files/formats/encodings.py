@@ -1,10 +1,15 @@
 """
-Guess the encoding of text that is not Unicode; where the evidence is weak, ask for it.
+Detect the encoding of a text file, and convert it to UTF-8.
 
-The words with bytes beyond ASCII are read in each encoding.  Against a reading count words that
-texts do not have (two scripts, a capital or a sign in the middle) and words with letters that no
-one language has; for it counts how usual its pairs of letters are, by chardet.  A reading is chosen
-where it is clearly better than all that differ; with fewer words it must be better by more.
+Byte order marks come first, then UTF-16 without a mark, then UTF-8 over the whole file.  A file
+that is UTF-8 but for some lines is refused.  Otherwise the encoding is guessed where the evidence
+is strong, and asked for where it is not.
+
+To guess, the words with bytes beyond ASCII are read in each encoding.  Against a reading count
+words that texts do not have (two scripts, a capital or a sign in the middle) and words with letters
+that no one language has; for it counts how usual its pairs of letters are, by chardet.  A reading
+is chosen where it is clearly better than all that differ; with fewer words it must be better by
+more.
 """
 
 from __future__ import annotations
@@ -12,13 +17,37 @@ from __future__ import annotations
 import codecs
 import re
 import unicodedata
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain
 from math import log, sqrt
+from pathlib import Path
 
+from ..messages import Notice
 from ..messages.failures import LoadFailed
+from .options import ReadOptions, find_codec
 
+_BLOCK_BYTES = 2**20
+_SAMPLE_BYTES = 2**18
+_UTF8 = "utf-8"
+#: A file is UTF-8 with damage if fewer than one line in this number is damaged.
+_LINES_PER_DAMAGE = 8
+_MARK = "\ufeff"
+_BYTE_ORDER_MARKS = (
+    (codecs.BOM_UTF8, _UTF8),
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+#: Its tones stand behind their vowels.
+_VIETNAMESE = "cp1258"
+_LINE_END = re.compile(rb"[\r\n]")
+#: Control characters that texts do not have.
+_CONTROLS = re.compile("[\x00-\x08\x0e-\x19\x7f]")
+
+# The guess.
 _USUAL = "cp1252"
 #: Python's names of encodings of Latin letters, and of other scripts.
 _LATIN = (
@@ -68,8 +97,8 @@ _SIGN = re.compile(
     r"|“[a-zA-Z\d]{2,}”?|[a-zA-Z\d]{2,}”|[A-Za-z]+’(?:t|ll|re|ve)"
     r"|(?:[CDJLMNSTcdjlmnst]|[Qq]u)’[AEIOUYHÉaeiouyhéê]\w{2,}"
 )
-#: Characters that no text has.
-_CONTROLS = re.compile("[\x7f-\x9f\ue000-\uf8ff]")
+#: Characters that no word has.
+_UNREADABLE = re.compile("[\x7f-\x9f\ue000-\uf8ff]")
 #: Signs and places of letters that are hardly in any word.
 _UNLIKELY = re.compile(
     "[¤¬¦¶†‡‰ˆ˜ˇ˘˙˛˝¨¯´¸¹³‗‹›ﬁﬂ\u2500-\u25ff]"
@@ -92,6 +121,148 @@ _MAX_BAD_SHARE = 0.1
 _MAX_USUAL_BAD_SHARE = 0.2
 _MIN_MARGIN = 0.35
 _MIN_MARGIN_OF_ONE = 1.2
+
+
+def convert_to_utf8(
+    path: Path, options: ReadOptions, folder: Path
+) -> tuple[Path, tuple[Notice, ...]]:
+    """
+    Return a file in UTF-8 without a mark, itself or a copy in a folder, and the notices of it.
+
+    Raises: ``LoadFailed`` with ``file.empty``, ``file.binary``, ``file.nul``,
+    ``file.damaged_utf8``, ``file.unknown_encoding``, ``file.ambiguous_encoding``; where the
+    encoding is chosen, ``option.unknown_encoding`` and ``file.wrong_encoding``.
+    """
+    with path.open("rb") as file:
+        start = file.read(_BLOCK_BYTES)
+    if not start.strip():
+        raise LoadFailed("file.empty")
+    if options.encoding:
+        chosen = find_codec(options.encoding)
+        failure = LoadFailed("file.wrong_encoding", encoding=options.encoding)
+        return _decode_file(path, chosen, folder, failure), ()
+    if encoding_name := _detect_unicode(start):
+        return _decode_file(path, encoding_name, folder, LoadFailed("file.unknown_encoding")), ()
+    line = _find_line_not_utf8(path)
+    if line is None:
+        return path, ()
+    sample = _read_sample(path)
+    if _CONTROLS.search(sample.decode("latin-1")):
+        raise LoadFailed("file.binary")
+    # In another encoding, hardly any line is UTF-8.
+    lines = sample.splitlines()
+    damaged = sum("�" in each.decode(errors="replace") for each in lines)
+    if damaged * _LINES_PER_DAMAGE < len(lines):
+        raise LoadFailed("file.damaged_utf8", line=line)
+    guess = guess_encoding(sample, options.languages)
+    copy = _decode_file(path, guess, folder, LoadFailed("file.unknown_encoding"))
+    return copy, (Notice("notice.encoding_guessed", encoding=name_encoding(guess)),)
+
+
+# Detection ----------------------------------------------------------------------------------------
+
+
+def _detect_unicode(start: bytes) -> str | None:
+    """Return the encoding of a file that begins with a mark, or like UTF-16; None for others."""
+    for mark, encoding in _BYTE_ORDER_MARKS:
+        if start.startswith(mark):
+            return encoding
+    if b"\0" not in start:
+        return None
+    whole = start[: len(start) // 2 * 2]
+    for encoding, first in (("utf-16-le", 1), ("utf-16-be", 0)):
+        # All is text, and only the upper bytes of characters are ever zero.
+        if 0 in whole[first::2] and 0 not in whole[1 - first :: 2]:
+            text = codecs.getincrementaldecoder(encoding)(errors="replace").decode(whole)
+            is_text = "�" not in text and not _CONTROLS.search(text)
+            if is_text and ("\n" in text or "\r" in text):
+                return encoding
+    if _CONTROLS.search(start.replace(b"\0", b"").decode("latin-1")):
+        raise LoadFailed("file.binary")
+    return None
+
+
+def _find_line_not_utf8(path: Path) -> int | None:
+    """Read a whole file, and return the first line that is not UTF-8, None if all of them are."""
+    decoder, end, found = codecs.getincrementaldecoder(_UTF8)(), 0, None
+    for block in chain(_read_blocks(path), [b""]):
+        if b"\0" in block:
+            raise LoadFailed("file.nul", line=_find_line(path, end + block.index(b"\0")))
+        end += len(block)
+        if found is None:
+            try:
+                decoder.decode(block, final=not block)
+            except UnicodeDecodeError as error:
+                found = end - len(error.object) + error.start
+    return None if found is None else _find_line(path, found)
+
+
+def _find_line(path: Path, offset: int) -> int:
+    """Find the line that has a byte, whatever ends the lines."""
+    line, rest = 1, b""
+    with path.open("rb") as file:
+        while block := file.read(min(_BLOCK_BYTES, offset - file.tell())):
+            text = rest + block
+            rest = b"\r" if text.endswith(b"\r") else b""
+            line += text.count(b"\n") + text.count(b"\r") - text.count(b"\r\n") - len(rest)
+    return line + len(rest)
+
+
+def _read_sample(path: Path) -> bytes:
+    """Read the lines with more than ASCII, in which encodings differ; a long line is cut."""
+    found, rest = bytearray(), b""
+    for block in chain(_read_blocks(path), [b"\n"]):
+        lines = _LINE_END.split(rest + block)
+        rest = lines.pop()
+        if len(rest) > _SAMPLE_BYTES:
+            lines.append(rest)
+            rest = b""
+        found += b"".join(line + b"\n" for line in lines if not line.isascii())
+        if len(found) >= _SAMPLE_BYTES:
+            break
+    return bytes(found)
+
+
+# Conversion ---------------------------------------------------------------------------------------
+
+
+def _decode_file(path: Path, encoding: str, folder: Path, failure: Exception) -> Path:
+    """Write a copy in UTF-8, without marks at its start."""
+    copy = folder / "text"
+    try:
+        with copy.open("w", encoding=_UTF8, newline="") as target:
+            for text in _decode_blocks(path, encoding):
+                before, nul, _rest = text.partition("\0")
+                target.write(before)
+                if nul:
+                    target.flush()
+                    raise LoadFailed("file.nul", line=_find_line(copy, copy.stat().st_size))
+    except UnicodeError as error:
+        raise failure from error
+    if not copy.stat().st_size:
+        raise LoadFailed("file.empty")
+    return copy
+
+
+def _decode_blocks(path: Path, encoding: str) -> Iterator[str]:
+    """Decode a file block by block; Vietnamese letters and their tones become one character."""
+    has_begun = False
+    with path.open(encoding=encoding, newline="") as file:
+        while block := file.read(_BLOCK_BYTES):
+            if encoding == _VIETNAMESE:  # in whole lines, unless they are very long
+                block = unicodedata.normalize("NFC", block + file.readline(_BLOCK_BYTES))
+            text = block if has_begun else block.lstrip(_MARK)
+            has_begun = bool(text) or has_begun
+            yield text
+
+
+def _read_blocks(path: Path) -> Iterator[bytes]:
+    with path.open("rb") as file:
+        while block := file.read(_BLOCK_BYTES):
+            yield block
+
+
+# The guess ----------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,14 +314,11 @@ def _describe_readings(readings: Sequence[_Reading]) -> str:
     rows = [row for row in zip(*texts, strict=True) if len({*row}) > 1] or list(
         zip(*texts, strict=True)
     )
-    return ", ".join(
-        f"“{shown[text]}” ({_shorten(', '.join(words[:_MAX_SHOWN_WORDS]))})"
-        for text, words in zip(texts, zip(*rows, strict=True), strict=True)
-    )
-
-
-def _shorten(text: str) -> str:
-    return re.sub("[“”()\x00-\x1f\x7f-\x9f]", "", text)[:_MAX_SHOWN_LENGTH]
+    listed = []
+    for text, words in zip(texts, zip(*rows, strict=True), strict=True):
+        some = re.sub("[“”()\x00-\x1f\x7f-\x9f]", "", ", ".join(words[:_MAX_SHOWN_WORDS]))
+        listed.append(f"“{shown[text]}” ({some[:_MAX_SHOWN_LENGTH]})")
+    return ", ".join(listed)
 
 
 # Evidence -----------------------------------------------------------------------------------------
@@ -164,7 +332,13 @@ def _weigh_readings(
         for encoding in (*_LATIN, *_NOT_LATIN)
         if (found := _decode_words(words, encoding))
     }
-    likely = {each: found for each, found in decoded.items() if _is_likely(each, found)}
+    # In a likely reading few words are odd, and most are in the script of the encoding.
+    likely = {
+        encoding: found
+        for encoding, found in decoded.items()
+        if sum(map(_is_odd, found)) <= _MAX_ODD_SHARE * len(found)
+        and (encoding in _LATIN or 2 * sum(map(_is_in_other_script, found)) >= len(found))
+    }
     # Where none is, the user sees what the usual ones make of the words.
     read = likely or {each: found for each, found in decoded.items() if each in _LATIN}
     likeness = _compare_encodings(b"\n".join([*words, lines]), read)
@@ -180,19 +354,12 @@ def _decode_words(words: Sequence[bytes], encoding: str) -> tuple[str, ...] | No
         text = b"\n".join(words).decode(encoding)
     except UnicodeDecodeError:
         return None
-    if _CONTROLS.search(text):
+    if _UNREADABLE.search(text):
         return None
     return tuple(word[:_MAX_WORD_LENGTH] for word in unicodedata.normalize("NFC", text).split("\n"))
 
 
-def _is_likely(encoding: str, words: Sequence[str]) -> bool:
-    """Return whether few words are odd, and most are in the script of the encoding."""
-    if sum(map(_is_odd, words)) > _MAX_ODD_SHARE * len(words):
-        return False
-    return encoding in _LATIN or 2 * sum(map(_is_in_other_script, words)) >= len(words)
-
-
-def _compare_encodings(text: bytes, encodings: Collection[str]) -> Mapping[str, float]:
+def _compare_encodings(text: bytes, encodings: Collection[str]) -> dict[str, float]:
     """Return how usual the pairs of letters of a text are in each encoding."""
     import chardet  # noqa: PLC0415 - a fourth of what the process that reads has to import
 
