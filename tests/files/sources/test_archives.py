@@ -11,7 +11,7 @@ import pytest
 from django.test import override_settings
 
 from datastore_search.contrib.files.messages.failures import LoadFailed
-from datastore_search.contrib.files.sources import archives, limits
+from datastore_search.contrib.files.sources import limits
 from datastore_search.contrib.files.sources.archives import is_workbook, unpack
 from datastore_search.contrib.files.sources.folders import create_working_folder
 from datastore_search.contrib.files.sources.limits import ReadingLimits
@@ -121,27 +121,6 @@ def test_what_swells_too_much_is_an_attack_unless_it_is_small(
     path.write_bytes(gzip.compress(bytes(100_001)))
     with fails_with("archive.suspicious", match="10 times"):
         read_content(path)
-
-
-def test_a_list_of_very_many_files_is_not_read(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    write_zip(path, {"a": b"", "b": b""})
-    monkeypatch.setattr(archives, "_MAX_LIST_BYTES", 50)
-
-    with fails_with("archive.too_many_members"):
-        read_content(path)
-
-
-@pytest.mark.slow
-def test_the_length_of_the_list_is_found_in_a_zip_of_the_large_kind(path: Path) -> None:
-    content = bytearray(
-        write_zip(path, {f"{number:05}": b"" for number in range(70_000)}).read_bytes()
-    )
-    length = 70_000 * (46 + 5)
-    assert archives._measure_list(path) == length
-
-    content[-10:-6] = b"\xff" * 4
-    path.write_bytes(bytes(content))
-    assert archives._measure_list(path) == length
 
 
 @pytest.mark.parametrize(

@@ -170,7 +170,6 @@ TEMPLATES: Mapping[str, str | Promise] = {
     "archive.unknown_member": _(
         "The archive does not contain the file “%(member)s”. It contains: %(members)s."
     ),
-    "archive.too_many_members": _("The archive contains too many files."),
     "archive.nested": _("The archive contains another archive: unpack it, and load its content."),
     "archive.too_large": _("The unpacked file has more than %(most)s bytes, the limit for files."),
     "archive.suspicious": _(

@@ -39,8 +39,6 @@ _NON_PUBLIC_NETWORKS = tuple(
     )
 )
 
-IPAddress = IPv4Address | IPv6Address
-
 #: What ``connect`` of a socket takes: an IP address, a port, and more for IPv6.
 SocketAddress = tuple[object, ...]
 
@@ -101,31 +99,21 @@ def resolve_endpoints(address: Address) -> list[Endpoint]:
     except (OSError, UnicodeError) as error:
         raise LoadFailed("url.unknown_server", server=address.host) from error
     endpoints: list[Endpoint] = [(family, endpoint) for family, _, _, _, endpoint in infos]
-    if not _is_allowed(address) and not all(_is_public(endpoint) for _, endpoint in endpoints):
+    allowed = {name.lower() for name in conf.FETCH_PRIVATE_HOSTS}
+    host = f"[{address.host}]" if ":" in address.host else address.host
+    is_allowed = bool(allowed & {address.host, host, f"{host}:{address.port}"})
+    if not is_allowed and not all(_is_public(endpoint) for _, endpoint in endpoints):
         raise LoadFailed("url.unknown_server", server=address.host)
     return endpoints
 
 
-def _is_allowed(address: Address) -> bool:
-    allowed = {name.lower() for name in conf.FETCH_PRIVATE_HOSTS}
-    host = f"[{address.host}]" if ":" in address.host else address.host
-    return bool(allowed & {address.host, host, f"{host}:{address.port}"})
-
-
 def _is_public(endpoint: SocketAddress) -> bool:
-    ip = _unwrap_ipv4(ip_address(str(endpoint[0])))
+    ip = ip_address(str(endpoint[0]))
+    if isinstance(ip, IPv6Address):  # the IPv4 address within it, if any
+        ip = IPv4Address(ip.packed[-4:]) if ip in _NAT64 else ip.ipv4_mapped or ip
     is_special = ip.is_multicast or ip.is_reserved or ip.is_unspecified
     return (
         ip.is_global
         and not is_special
         and not any(ip in network for network in _NON_PUBLIC_NETWORKS)
     )
-
-
-def _unwrap_ipv4(ip: IPAddress) -> IPAddress:
-    """Return the IPv4 address within an IPv6 one, or the address itself."""
-    if isinstance(ip, IPv4Address):
-        return ip
-    if ip in _NAT64:
-        return IPv4Address(ip.packed[-4:])
-    return ip.ipv4_mapped or ip

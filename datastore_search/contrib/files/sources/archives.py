@@ -14,9 +14,8 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, NamedTuple
 
 from ..messages.failures import LoadFailed
 from .limits import ReadingLimits
@@ -27,8 +26,6 @@ _ZIPS = (b"PK\x03\x04", b"PK\x05\x06")
 #: Members of zips that are documents of office programs, workbooks among them.
 _OFFICE_MEMBERS = ({"[Content_Types].xml"}, {"content.xml", "META-INF/manifest.xml"})
 
-#: Python reads a zip's list of members into memory, where it takes ten times as much.
-_MAX_LIST_BYTES = 4 * 2**20
 _MAX_SHOWN_MEMBERS = 20
 
 #: The main part of a shapefile, and all that are read.
@@ -36,8 +33,7 @@ _SHAPES = ".shp"
 _SHAPE_PARTS = (_SHAPES, ".dbf", ".shx", ".prj", ".cpg")
 
 
-@dataclass(frozen=True, slots=True)
-class UnpackedFile:
+class UnpackedFile(NamedTuple):
     """A file that is not an archive; ``name`` is its name in the archive, or the file's name."""
 
     path: Path
@@ -54,18 +50,26 @@ def unpack(
 
     Raises: ``LoadFailed``, with why the file cannot be unpacked.
     """
-    file = UnpackedFile(path, name)
-    if is_zip_archive(file.path):
-        target = folder / "member"
-        with open_zip(file.path) as archive:
+    if is_zip_archive(path):
+        with open_zip(path) as archive:
             chosen = _choose_member(_list_members(archive), member)
-            _extract(archive, chosen, target, limits)
-        file = UnpackedFile(target, _get_last_part(chosen))
-        if is_zip_archive(file.path):
+            path, name = folder / "member", _get_last_part(chosen)
+            _extract(archive, chosen, path, limits)
+        if is_zip_archive(path):
             raise LoadFailed("archive.nested")
-    if _begins_with(file.path, _GZIP):
-        file = _unpack_gzip(file, folder / "unpacked", limits)
-    return file
+    if not _begins_with(path, _GZIP):
+        return UnpackedFile(path, name)
+    target = folder / "unpacked"
+    try:
+        with gzip.open(path) as source:
+            _copy_unpacked(source, target, limits)
+    except EOFError as error:
+        raise LoadFailed("archive.truncated") from error
+    except (gzip.BadGzipFile, zlib.error) as error:
+        raise LoadFailed("archive.damaged") from error
+    if _begins_with(target, _GZIP) or is_zip_archive(target):
+        raise LoadFailed("archive.nested")
+    return UnpackedFile(target, name.removesuffix(".gz"))
 
 
 def unpack_shapefile(
@@ -111,6 +115,8 @@ def is_workbook(path: Path) -> bool:
     """
     if not _begins_with(path, *_ZIPS):
         return False
+    if not zipfile.is_zipfile(path):
+        raise LoadFailed("archive.truncated")
     with open_zip(path) as archive:
         names = set(archive.namelist())
     return any(members <= names for members in _OFFICE_MEMBERS)
@@ -157,17 +163,17 @@ def _choose_member(members: list[zipfile.ZipInfo], wanted: str) -> zipfile.ZipIn
 
 
 def _list_members(archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
-    """List the members that are files of their own."""
-    members = [member for member in archive.infolist() if _is_file(member)]
+    """List the members that are files of their own: neither hidden nor added by macOS."""
+    members = [
+        member
+        for member in archive.infolist()
+        if not member.is_dir()
+        and not member.filename.startswith("__MACOSX/")
+        and not _get_last_part(member).startswith(".")
+    ]
     if not members:
         raise LoadFailed("archive.empty")
     return members
-
-
-def _is_file(member: zipfile.ZipInfo) -> bool:
-    """Return whether a member is a file: not a folder, not hidden, not added by macOS."""
-    parts = member.filename.split("/")
-    return not (member.is_dir() or parts[0] == "__MACOSX" or parts[-1].startswith("."))
 
 
 def _get_last_part(member: zipfile.ZipInfo) -> str:
@@ -175,17 +181,9 @@ def _get_last_part(member: zipfile.ZipInfo) -> str:
 
 
 @contextmanager
-def open_zip(
-    path: Path, damaged: str = "archive.damaged", *, is_measured: bool = False
-) -> Iterator[zipfile.ZipFile]:
-    """
-    Open a zip; what is wrong with it during the block is raised with the code ``damaged``.
-
-    The list of members of one that ``is_measured`` is known to have an end and a usual size.
-    """
+def open_zip(path: Path, damaged: str = "archive.damaged") -> Iterator[zipfile.ZipFile]:
+    """Open a zip; what is wrong with it during the block is raised with the code ``damaged``."""
     try:
-        if not is_measured and _measure_list(path) > _MAX_LIST_BYTES:
-            raise LoadFailed("archive.too_many_members")
         with zipfile.ZipFile(path) as archive:
             yield archive
     except _DAMAGES as error:
@@ -207,47 +205,6 @@ _DAMAGES = (
     struct.error,
     ValueError,
 )
-_END = b"PK\x05\x06"
-_END_BYTES = 22
-_MAX_COMMENT_BYTES = 2**16
-_END64_LOCATOR = struct.Struct("<4sLQL")
-_END64 = struct.Struct("<4sQ2H2L4Q")
-_IN_END64 = 0xFFFFFFFF
-
-
-def _measure_list(path: Path) -> int:
-    """Return the bytes of a zip's list of members, without reading it as ``ZipFile`` would."""
-    with path.open("rb") as file:
-        size = file.seek(0, 2)
-        file.seek(max(0, size - _END_BYTES - _MAX_COMMENT_BYTES))
-        tail = file.read()
-        found = tail.rfind(_END)
-        if found < 0 or len(tail) - found < _END_BYTES:
-            raise LoadFailed("archive.truncated")
-        (length,) = struct.unpack_from("<L", tail, found + 12)
-        if length != _IN_END64:
-            return int(length)
-        file.seek(size - len(tail) + found - _END64_LOCATOR.size)
-        *_, offset, _disks = _END64_LOCATOR.unpack(file.read(_END64_LOCATOR.size))
-        file.seek(min(offset, size))
-        return int(_END64.unpack(file.read(_END64.size))[-2])
-
-
-# Gzip ---------------------------------------------------------------------------------------------
-
-
-def _unpack_gzip(file: UnpackedFile, target: Path, limits: ReadingLimits) -> UnpackedFile:
-    """Unpack a gzip that holds neither a gzip nor a zip."""
-    try:
-        with gzip.open(file.path) as source:
-            _copy_unpacked(source, target, limits)
-    except EOFError as error:
-        raise LoadFailed("archive.truncated") from error
-    except (gzip.BadGzipFile, zlib.error) as error:
-        raise LoadFailed("archive.damaged") from error
-    if _begins_with(target, _GZIP) or is_zip_archive(target):
-        raise LoadFailed("archive.nested")
-    return UnpackedFile(target, file.name.removesuffix(".gz"))
 
 
 def _copy_unpacked(

@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
+import hashlib
+import re
 import socket
 import ssl
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
+from dataclasses import dataclass
 from http import HTTPStatus
 from http.client import HTTPConnection, HTTPException, HTTPResponse
-from pathlib import Path
+from pathlib import Path, PurePath
 from threading import Timer
 from time import monotonic
-from urllib.parse import urljoin
+from urllib.parse import unquote, urljoin
 
 from .... import __version__
+from ..conf import conf
 from ..messages.failures import LoadFailed
 from .addresses import Address, parse_address, resolve_endpoints
-from .responses import (
-    ReportProgress,
-    SourceFile,
-    find_file_name,
-    get_header,
-    read_body,
-    write_blocks,
-)
 
 #: The time for the next byte, and for the server to accept a connection.
 IDLE_TIMEOUT_SECONDS = 30
@@ -33,6 +29,30 @@ TIMEOUT_SECONDS = 30 * 60
 
 _MAX_REDIRECTS = 5
 _REDIRECTS = {301, 302, 303, 307, 308}
+
+_BLOCK_BYTES = 2**16
+
+#: Content encodings: none, or gzip, which is unpacked as a file of its own is.
+_ENCODINGS = frozenset(("", "identity", "gzip", "x-gzip"))
+
+_MAX_NAME_LENGTH = 200
+_MAX_SUFFIX_LENGTH = 20
+
+#: Called with the bytes so far and all of them, None while that is not known; may raise.
+ReportProgress = Callable[[int, int | None], None]
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFile:
+    """
+    A file that can be read.
+
+    ``name`` is its own name, a hint at its format; ``checksum`` is its SHA-256 in hexadecimal.
+    """
+
+    path: Path
+    name: str
+    checksum: str
 
 
 def fetch_file(
@@ -46,24 +66,21 @@ def fetch_file(
     deadline = monotonic() + TIMEOUT_SECONDS
     with ExitStack() as stack:
         address, response = _follow_redirects(url, deadline, stack)
-        try:
-            path = folder / "fetched"  # a name that the server does not choose
-            checksum = write_blocks(read_body(response, deadline, report_progress), path)
-            name = find_file_name(address)
-            return SourceFile(path, name, checksum)
-        except (OSError, HTTPException) as error:
-            raise _translate_error(error, address, deadline) from error
+        path = folder / "fetched"  # a name that the server does not choose
+        with _translate_errors(address, deadline):
+            checksum = write_blocks(_read_body(response, deadline, report_progress), path)
+        return SourceFile(path, _find_file_name(address), checksum)
 
 
 def _follow_redirects(url: str, deadline: float, stack: ExitStack) -> tuple[Address, HTTPResponse]:
     """Follow redirects to the response with the file; each address is checked like the first."""
     for _ in range(_MAX_REDIRECTS + 1):
         address = parse_address(url)
-        try:
+        with _translate_errors(address, deadline):
             response = _send_request(address, deadline, stack)
-        except (OSError, HTTPException) as error:
-            raise _translate_error(error, address, deadline) from error
-        location = get_header(response, "Location")
+        location = response.getheader("Location") or ""
+        with suppress(UnicodeError):  # ``http.client`` decodes all headers as Latin-1
+            location = location.encode("latin-1").decode()
         if response.status not in _REDIRECTS or not location:
             if response.status != HTTPStatus.OK:
                 raise LoadFailed("url.error_status", status=response.status)
@@ -73,24 +90,34 @@ def _follow_redirects(url: str, deadline: float, stack: ExitStack) -> tuple[Addr
     raise LoadFailed("url.too_many_redirects", most=_MAX_REDIRECTS)
 
 
-def _translate_error(error: Exception, address: Address, deadline: float) -> LoadFailed:
-    """Translate an error of the connection; what the server has sent is not repeated."""
-    if monotonic() >= deadline:
-        return LoadFailed("url.timeout", minutes=round(TIMEOUT_SECONDS / 60, 1))
-    if isinstance(error, TimeoutError):
-        return LoadFailed("url.server_silent", seconds=IDLE_TIMEOUT_SECONDS)
-    if isinstance(error, ssl.SSLCertVerificationError):
-        return LoadFailed("url.untrusted_server", server=address.host)
-    return LoadFailed("url.broken_response")
+@contextmanager
+def _translate_errors(address: Address, deadline: float) -> Iterator[None]:
+    """Translate the errors of a connection; what the server has sent is not repeated."""
+    try:
+        yield
+    except (OSError, HTTPException) as error:
+        if monotonic() >= deadline:
+            minutes = round(TIMEOUT_SECONDS / 60, 1)
+            raise LoadFailed("url.timeout", minutes=minutes) from error
+        if isinstance(error, TimeoutError):
+            raise LoadFailed("url.server_silent", seconds=IDLE_TIMEOUT_SECONDS) from error
+        if isinstance(error, ssl.SSLCertVerificationError):
+            raise LoadFailed("url.untrusted_server", server=address.host) from error
+        raise LoadFailed("url.broken_response") from error
 
 
 # The connection -----------------------------------------------------------------------------------
 
 
 def _send_request(address: Address, deadline: float, stack: ExitStack) -> HTTPResponse:
-    """Send a request for a file."""
+    """Send a request for a file, with TLS to an ``https`` address."""
+    opened: socket.socket = stack.enter_context(_open_socket(address, deadline))
+    stack.enter_context(_shut_down_at(deadline, opened))
+    if address.scheme == "https":
+        context = ssl.create_default_context()
+        opened = stack.enter_context(context.wrap_socket(opened, server_hostname=address.host))
     connection = HTTPConnection(address.host, address.port)
-    connection.sock = stack.enter_context(_connect(address, deadline))
+    connection.sock = opened
     headers = {
         "Host": address.authority,
         "User-Agent": f"datastore_search/{__version__}",
@@ -102,35 +129,22 @@ def _send_request(address: Address, deadline: float, stack: ExitStack) -> HTTPRe
     return stack.enter_context(connection.getresponse())
 
 
-@contextmanager
-def _connect(address: Address, deadline: float) -> Iterator[socket.socket]:
-    """Connect to a server, with TLS for an ``https`` address, until the deadline at most."""
-    with _open_socket(address, deadline) as opened, _shut_down_at(deadline, opened):
-        if address.scheme == "http":
-            yield opened
-            return
-        context = ssl.create_default_context()
-        with context.wrap_socket(opened, server_hostname=address.host) as secured:
-            yield secured
-
-
 def _open_socket(address: Address, deadline: float) -> socket.socket:
     """Connect to the first of a server's endpoints that answers."""
-    silence = IDLE_TIMEOUT_SECONDS
     failure: OSError | None = None
     for family, endpoint in resolve_endpoints(address):
         left = deadline - monotonic()
         if left <= 0:
             raise TimeoutError
         opened = socket.socket(family, socket.SOCK_STREAM)
-        opened.settimeout(min(silence, left))
+        opened.settimeout(min(IDLE_TIMEOUT_SECONDS, left))
         try:
             opened.connect(endpoint)
         except OSError as error:
             opened.close()
             failure = error
         else:
-            opened.settimeout(silence)
+            opened.settimeout(IDLE_TIMEOUT_SECONDS)
             return opened
     if isinstance(failure, TimeoutError):
         raise failure
@@ -154,3 +168,68 @@ def _shut_down_at(deadline: float, opened: socket.socket) -> Iterator[None]:
         finally:
             timer.cancel()
             timer.join()
+
+
+# The file -----------------------------------------------------------------------------------------
+
+
+def _read_body(
+    response: HTTPResponse, deadline: float, report_progress: ReportProgress | None
+) -> Iterator[bytes]:
+    """
+    Read a file, block by block; one that the server has packed by gzip stays packed.
+
+    ``deadline`` is the moment of ``time.monotonic`` at which it must be complete.
+
+    Raises: ``LoadFailed`` with ``url.file_too_large``; ``url.broken_response`` when it is not
+    complete or the encoding is not known; ``url.web_page`` for a page for people: a form to sign
+    in, or an error.
+    """
+    if (response.getheader("Content-Encoding") or "").strip().lower() not in _ENCODINGS:
+        raise LoadFailed("url.broken_response")
+    may_be_page = "html" in (response.getheader("Content-Type") or "").lower()
+    total, done = response.length, 0
+    while total is None or done < total:
+        block = response.read1(_BLOCK_BYTES)
+        done += len(block)
+        if max(done, total or 0) > conf.MAX_UPLOAD_BYTES:
+            raise LoadFailed("url.file_too_large", most=conf.MAX_UPLOAD_BYTES)
+        # The end of a connection that was shut down looks like the end of a file.
+        if monotonic() >= deadline:
+            raise TimeoutError
+        if report_progress:
+            report_progress(done, total)
+        if not block:
+            break
+        if may_be_page and block.strip():
+            if block.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<"):
+                raise LoadFailed("url.web_page")
+            may_be_page = False
+        yield block
+    if total is not None and done < total:
+        raise LoadFailed("url.broken_response")
+
+
+def write_blocks(blocks: Iterable[bytes], path: Path | None) -> str:
+    """Write blocks into a file, if there is one, and return their SHA-256 in hexadecimal."""
+    digest = hashlib.sha256()
+    with path.open("wb", buffering=0) if path else nullcontext() as file:
+        for block in blocks:
+            digest.update(block)
+            view = memoryview(block)
+            try:
+                while file and view:
+                    view = view[file.write(view) or 0 :]
+            except OSError as error:
+                raise LoadFailed("load.disk_full") from error
+    return digest.hexdigest()
+
+
+def _find_file_name(address: Address) -> str:
+    """Find the name of a file: the last part of its address, or else its server."""
+    path = unquote(address.target.partition("?")[0]).rstrip("/")
+    name = re.sub(r"[\x00-\x1f\x7f-\x9f]", "", re.split(r"[/\\]", path)[-1]).strip(" .")
+    if len(name) > _MAX_NAME_LENGTH:
+        suffix = PurePath(name).suffix[:_MAX_SUFFIX_LENGTH]
+        name = name[: _MAX_NAME_LENGTH - len(suffix)] + suffix
+    return name or address.host

@@ -10,8 +10,7 @@ from django.core.files import File
 from django.core.files.uploadedfile import TemporaryUploadedFile
 
 from ..messages.failures import LoadFailed
-from .fetching import fetch_file
-from .responses import ReportProgress, SourceFile, write_blocks
+from .fetching import ReportProgress, SourceFile, fetch_file, write_blocks
 
 _BLOCK_BYTES = 2**20
 
