@@ -13,12 +13,12 @@ from django.core.management.base import CommandParser
 from django.test import Client
 from django.utils.html import escape
 
+from datastore_search.contrib.files.admin.drafts import build_preview_context
 from datastore_search.contrib.files.admin.forms import LoadForm, PreviewForm, build_input
-from datastore_search.contrib.files.admin.preview import build_preview_context
 from datastore_search.contrib.files.formats.options import Kind, Option, ReadOptions
 from datastore_search.contrib.files.jobs import LoadOptions, resolve_options, submit_load
-from datastore_search.contrib.files.management.commands.load_resource import Command
-from datastore_search.contrib.files.management.load_arguments import (
+from datastore_search.contrib.files.management.commands.load_resource import (
+    Command,
     add_load_arguments,
     build_load_options,
     describe_option,

@@ -14,7 +14,10 @@ from django.core.management.base import BaseCommand
 from datastore_search.api.actions import actions
 from datastore_search.api.parameters import ActionParameters
 from datastore_search.conf import find_settings
-from datastore_search.contrib.files.management.load_arguments import describe_option, name_argument
+from datastore_search.contrib.files.management.commands.load_resource import (
+    describe_option,
+    name_argument,
+)
 from datastore_search.contrib.files.types.options import load_options
 from datastore_search.downloads.parameters import DumpParameters
 from example_project.database import BASE_DIR

@@ -20,8 +20,10 @@ from django.core.management import CommandError
 from psycopg.errors import DiskFull
 
 from datastore_search.contrib.files.jobs import LoadOptions
-from datastore_search.contrib.files.management.commands.load_resource import Command
-from datastore_search.contrib.files.management.load_arguments import build_load_options
+from datastore_search.contrib.files.management.commands.load_resource import (
+    Command,
+    build_load_options,
+)
 from datastore_search.contrib.files.models import Load, LoadState, RowError
 from datastore_search.models import Resource
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from openpyxl import Workbook
 
-from datastore_search.contrib.files.admin.preview import build_preview_context
+from datastore_search.contrib.files.admin.drafts import build_preview_context
 from datastore_search.contrib.files.jobs import LoadOptions
 from datastore_search.contrib.files.publishing.preview import build_preview
 from datastore_search.contrib.files.types.inference import collect_type_notices, decide_formats

@@ -169,21 +169,15 @@ def build_input(option: Option, value: Any = None) -> forms.Field:
         given["widget"] = forms.FileInput(attrs={"accept": ".json,application/json"})
         return forms.FileField(**given)
     if option.choices:
-        return _build_choice(option, value, given)
+        choices = dict(option.choices)
+        if option.is_open and value:
+            choices.setdefault(value, value)
+        more = {} if "" in choices else {"required": True, "widget": forms.RadioSelect}
+        return forms.ChoiceField(**given | {"choices": [*choices.items()]} | more)
     if option.kind is Kind.NUMBER:
         return forms.IntegerField(**given, min_value=0)
     validators = [_make_validator(option.check)] if option.check else []
     return forms.CharField(**given, validators=validators)
-
-
-def _build_choice(option: Option, value: Any, given: dict[str, Any]) -> forms.ChoiceField:
-    choices = dict(option.choices)
-    if option.is_open and value:
-        choices.setdefault(value, value)
-    given["choices"] = [*choices.items()]
-    if "" in choices:
-        return forms.ChoiceField(**given)
-    return forms.ChoiceField(**given | {"required": True, "widget": forms.RadioSelect})
 
 
 #: The options that the forms ask for; the types of fields have inputs of their own.

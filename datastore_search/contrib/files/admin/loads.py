@@ -42,8 +42,7 @@ from .display import (
     render_progress,
     show_source,
 )
-from .drafts import add_failure_message, handle_preview, handle_upload
-from .preview import render_in_words
+from .drafts import add_failure_message, handle_preview, handle_upload, render_in_words
 from .uploads import accept_uploads
 
 BAD_ROWS_PER_PAGE = 100

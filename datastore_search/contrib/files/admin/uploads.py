@@ -85,7 +85,6 @@ def accept_uploads(owner: ModelAdmin, view: View, check: Callable[..., object]) 
 
 
 def _limit_upload_size(request: HttpRequest) -> None:
-    """Limit the size of the files in a form."""
     max_bytes = conf.MAX_UPLOAD_BYTES + MAX_SCHEMA_BYTES
     if measure_body(request) > max_bytes + MAX_OPTIONS_BYTES:
         raise UploadTooLarge(most=filesizeformat(conf.MAX_UPLOAD_BYTES))

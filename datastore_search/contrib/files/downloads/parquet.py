@@ -149,7 +149,6 @@ class _Sink(io.RawIOBase):
         return count
 
     def take_bytes(self) -> bytes:
-        """Return what was written since the last time."""
         taken = bytes(self._written)
         self._written.clear()
         return taken
@@ -157,14 +156,12 @@ class _Sink(io.RawIOBase):
 
 def _find_measures(copy: RecordCopy) -> Mapping[str, Any]:
     """Find the measures of the values; measures of all records of a version are cached."""
-    version = copy.whole_version
-    if version is None:
-        return _measure_values(copy)
-    key = (version, copy.fields)
-    measures = measures_cache.get(key)
+    key = copy.whole_version and (copy.whole_version, copy.fields)
+    measures = measures_cache.get(key) if key else None
     if measures is None:
         measures = _measure_values(copy)
-        measures_cache.add(key, measures)
+        if key:
+            measures_cache.add(key, measures)
     return measures
 
 
@@ -212,7 +209,6 @@ class _Columns:
         self._parse = csv.ParseOptions(newlines_in_values=True)
 
     def parse(self, rows: bytes) -> Any:
-        """Read whole rows into columns."""
         import pyarrow as pa
 
         table = self._csv.read_csv(

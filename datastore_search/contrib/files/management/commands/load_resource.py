@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 import shutil
 import sys
 import uuid
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from argparse import SUPPRESS, ArgumentTypeError, _ArgumentGroup
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from time import monotonic
-from typing import Any, BinaryIO, TextIO
+from typing import Any, BinaryIO
 from urllib.parse import unquote, urlsplit
 
 from django.core.exceptions import ValidationError
@@ -23,22 +25,17 @@ from django.utils.translation import get_language
 from .....database.statements import explain_refusal
 from .....messages.errors import DatastoreError
 from .....models import IndexKind, Resource, validate_indexes
+from ...formats.options import Group, Kind, Option
 from ...jobs.queue import create_load
 from ...jobs.runner import run_load
 from ...messages import Message, Notice
 from ...messages.failures import LoadFailed
-from ...models import Load, LoadState, Mode
+from ...models import LoadState, Mode
 from ...publishing.preview import Preview, build_preview
 from ...publishing.row_errors import write_row_error_report
 from ...sources.files import copy_source
 from ...sources.folders import create_working_folder
 from ...types.options import LoadOptions, load_options
-from ..load_arguments import (
-    add_load_arguments,
-    build_load_options,
-    name_argument,
-    report_unusable,
-)
 
 #: Row errors that a preview lists.
 _MAX_ROW_ERRORS = 20
@@ -121,43 +118,26 @@ class Command(BaseCommand):
     # Load -----------------------------------------------------------------------------------------
 
     def _load(self, source: _Source, load_options: LoadOptions, options: dict[str, Any]) -> None:
-        with _open_report(options["report"]) as report:
+        location, report = source.location, None
+        path, url = (location, "") if isinstance(location, Path) else (None, location)
+        with ExitStack() as files:
+            if options["report"]:  # opened before the load starts, so that it fails early
+                with report_unusable(options["report"], "written"):
+                    report = options["report"].open("w", encoding="utf-8", newline="")
+                files.enter_context(report)
             resource, created = _get_or_create_resource(options)
             try:
-                load = self._run(resource, source, load_options, options, report)
+                load = create_load(resource, load_options, source=source.name, url=url)
+                progress = self._print_progress if options["verbosity"] else None
+                try:
+                    run_load(load, path, progress=progress)
+                finally:
+                    if report:
+                        report.writelines(write_row_error_report(load, get_language() or "en"))
             except BaseException:
                 if created:
                     resource.delete()
                 raise
-        self._report_outcome(load)
-
-    def _run(
-        self,
-        resource: Resource,
-        source: _Source,
-        load_options: LoadOptions,
-        options: dict[str, Any],
-        report: TextIO | None,
-    ) -> Load:
-        location = source.location
-        path, url = (location, "") if isinstance(location, Path) else (None, location)
-        load = create_load(resource, load_options, source=source.name, url=url)
-        silent = options["verbosity"] == 0
-        try:
-            run_load(load, path, progress=None if silent else self._print_progress)
-        finally:
-            if report:
-                report.writelines(write_row_error_report(load, get_language() or "en"))
-        return load
-
-    def _print_progress(self, done: int, total: int) -> None:
-        """Print the number of records on a terminal, at most once a second."""
-        if self.stderr.isatty() and (done == total or monotonic() - self._printed_at >= 1):
-            self._printed_at = monotonic()
-            line = f"{done} of {total} records"
-            self.stderr.write(line, str, ending="\n" if done == total else "\r")
-
-    def _report_outcome(self, load: Load) -> None:
         named = f"Resource {load.resource.pk} ({load.resource.name})"
         if load.state == LoadState.UNCHANGED:
             self.stdout.write(f"{named}: unchanged.")
@@ -166,12 +146,18 @@ class Command(BaseCommand):
         for notice in filter(None, map(Notice.from_json, load.notices)):
             self.stdout.write("\n  ".join([f"- {notice}", *_list_choices(notice)]))
 
+    def _print_progress(self, done: int, total: int) -> None:
+        """Print the number of records on a terminal, at most once a second."""
+        if self.stderr.isatty() and (done == total or monotonic() - self._printed_at >= 1):
+            self._printed_at = monotonic()
+            line = f"{done} of {total} records"
+            self.stderr.write(line, str, ending="\n" if done == total else "\r")
+
 
 # The preview -------------------------------------------------------------------------------------
 
 
 def _list_lines(preview: Preview, options: LoadOptions) -> Iterator[str]:
-    """Write a preview in lines."""
     yield f"Rows: {preview.row_count}, fields: {len(preview.fields)}"
     changes = preview.changes.build_notices(replaces=options.mode == Mode.REPLACE)
     notices = list(map(str, (*preview.notices, *changes)))
@@ -226,7 +212,6 @@ def _copy_to_file(stream: BinaryIO) -> Iterator[Path]:
 
 
 def _find_resource(options: dict[str, Any]) -> Resource | None:
-    """Find the resource by its id or its name."""
     lookup = {"pk": options["id"]} if options["id"] else {"name": options["name"]}
     return Resource.objects.filter(**lookup).first()
 
@@ -301,12 +286,108 @@ def _list_choices(message: object, field: str = "") -> list[str]:
     ]
 
 
-# The report ---------------------------------------------------------------------------------------
+# The arguments that are options of a load ---------------------------------------------------------
 
 
-def _open_report(path: Path | None) -> AbstractContextManager[TextIO | None]:
-    """Open the file of the report before the load starts, so that it fails early."""
-    if path is None:
-        return nullcontext()
-    with report_unusable(path, "written"):
-        return path.open("w", encoding="utf-8", newline="")
+def add_load_arguments(parser: CommandParser) -> None:
+    """Add an argument for each option of a load; one that is not given is left out."""
+    for group in Group:
+        arguments = parser.add_argument_group(group.value)
+        for name, option in load_options.items():
+            if option.group == group:
+                _add_argument(arguments, name, option)
+
+
+def _add_argument(group: _ArgumentGroup, name: str, option: Option) -> None:
+    """Add the argument of an option, and the one that chooses nothing, if there is one."""
+    text = describe_option(option).replace("%", "%%")  # argparse fills its own words in
+    given: dict[str, Any] = {"dest": name, "default": SUPPRESS, "help": text}
+    flag, *metavar = name_argument(name, option).split()
+    if not metavar:
+        group.add_argument(flag, action="store_const", const=option.flagged or True, **given)
+        return
+    if option.kind in _REPEATED:
+        given["action"] = "append"
+    if option.choices and not option.is_open:
+        given["choices"] = [value for value in option.choices if value]
+    if option.emptied:
+        group = group.add_mutually_exclusive_group()
+        about = {**given, "action": "store_const", "help": option.emptied}
+        group.add_argument(f"--no-{name}", const=(), **about)
+    group.add_argument(flag, metavar=metavar[0], type=_PARSERS.get(option.kind, str), **given)
+
+
+def name_argument(name: str, option: Option) -> str:
+    """Name the argument of an option, and what it takes, if it takes anything."""
+    flag = option.flag or f"--{name.replace('_', '-')}"
+    if option.kind is Kind.FLAG or option.flagged:
+        return flag
+    return f"{flag} {_METAVARS.get(option.kind) or flag.rpartition('-')[2].upper()}"
+
+
+def describe_option(option: Option) -> str:
+    """Describe an option in sentences, for the command and the reference."""
+    label = str(option.label)
+    if option.flagged:
+        label += f": {option.choices[option.flagged]}"
+    sentences = [f"{label}.", str(option.help), option.usage]
+    if option.choices and not (option.flagged or option.is_open):
+        chosen = {str(value): str(text) for value, text in option.choices.items() if value}
+        texts = [name if text == name else f"{name} ({text})" for name, text in chosen.items()]
+        sentences.append(f"One of: {', '.join(texts)}.")
+    if option.kind in _REPEATED:
+        sentences.append("May be repeated.")
+    if option.is_saved:
+        sentences.append("Kept for the next loads.")
+    return " ".join(filter(None, sentences))
+
+
+def build_load_options(arguments: Mapping[str, Any]) -> LoadOptions:
+    """Build the options of a load from the parsed arguments."""
+    given = {name: arguments[name] for name in load_options if name in arguments}
+    for name, value in given.items():
+        match load_options[name].kind:
+            case Kind.PAIRS:
+                given[name] = dict(value)
+            case Kind.JSON:
+                try:
+                    with report_unusable(value, "read"):
+                        given[name] = json.loads(value.read_text(encoding="utf-8-sig"))
+                except ValueError as error:
+                    raise CommandError(f"“{value}” is not JSON.") from error
+    return LoadOptions.from_json(given)
+
+
+@contextmanager
+def report_unusable(path: Path, use: str) -> Iterator[None]:
+    """Report why a file cannot be ``read``, or ``written``."""
+    try:
+        yield
+    except OSError as error:
+        raise CommandError(f"“{path}” cannot be {use}: {error.strerror}") from error
+
+
+def _parse_pair(text: str) -> tuple[str, str]:
+    name, equals, value = text.rpartition("=")
+    if not (equals and name and value):
+        raise ArgumentTypeError(f"“{text}” is not FIELD=TYPE.")
+    return name, value
+
+
+def _parse_count(text: str) -> int:
+    if not (text.isascii() and text.isdecimal()):
+        raise ArgumentTypeError(f"“{text}” is not a number.")
+    return int(text)
+
+
+#: Kinds whose argument is given once for each value.
+_REPEATED = frozenset({Kind.TEXTS, Kind.PAIRS})
+#: What the reference calls values that are not called as their option.
+_METAVARS = {Kind.NUMBER: "N", Kind.TEXTS: "TEXT", Kind.PAIRS: "FIELD=TYPE", Kind.JSON: "FILE"}
+
+#: How arguments are read that are no texts.
+_PARSERS: Mapping[Kind, Callable[[str], Any]] = {
+    Kind.NUMBER: _parse_count,
+    Kind.PAIRS: _parse_pair,
+    Kind.JSON: Path,
+}
