@@ -362,9 +362,7 @@ def _stage_sheet(
     if not area:
         raise LoadFailed("workbook.empty_range", range=options.cell_range, sheet=sheet.name)
     below: list[Notice] = []
-    rows = (
-        row for row in _read_rows(sheet, area, options, below) if row.line > (options.skip or 0)
-    )
+    rows = _read_rows(sheet, area, options, below)
     first = list(islice(rows, _MAX_HEADER_ROWS))
     if not first:
         raise LoadFailed("workbook.empty_sheet", sheet=sheet.name)
