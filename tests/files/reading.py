@@ -138,7 +138,7 @@ _open_area, _restrict_area = staging.StagingArea.open, staging.StagingArea.restr
 def _open(area: staging.StagingArea, width: int) -> None:
     """Open a staging area; one that is read here is not restricted, or it could not be reused."""
     if _is_reading_here.get():
-        area._attach()
+        area.attach()
         area.allow_width(width)
     else:
         _open_area(area, width)

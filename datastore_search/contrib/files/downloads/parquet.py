@@ -66,7 +66,7 @@ def write_parquet(dump: Dump, copy: RecordCopy) -> Iterator[bytes]:
 
     Rows are read while a thread writes those before: pyarrow works without Python's lock.
     """
-    file = _File(_Columns(copy.fields, _find_measures(copy)))
+    file = _File(copy.fields, _find_measures(copy))
     waiting: deque[tuple[int, Future[bytes]]] = deque()
     waiting_bytes = 0
     with (
@@ -87,26 +87,42 @@ def write_parquet(dump: Dump, copy: RecordCopy) -> Iterator[bytes]:
 
 
 class _File:
-    """A file whose rows are written in groups, each when it is full."""
+    """A file whose rows are read from CSV and written in groups, each when it is full."""
 
-    def __init__(self, columns: _Columns) -> None:
+    def __init__(self, fields: _Fields, measures: Mapping[str, Any]) -> None:
         import pyarrow as pa
+        from pyarrow import csv
         from pyarrow.parquet import ParquetWriter
 
-        self._columns, self._sink = columns, _Sink()
+        self._csv = csv
+        kinds = {name: INT8 if name == ID else get_field_type(kind) for name, kind in fields}
+        types = {name: _choose_type(kind, measures.get(name)) for name, kind in kinds.items()}
+        self._schema = pa.schema(types.items())
+        nested = [name for name, kind in kinds.items() if kind.is_nested]
+        self._nested = [self._schema.get_field_index(name) for name in nested]
+        texts = dict.fromkeys(nested, pa.string())
+        self._convert = csv.ConvertOptions(
+            column_types=types | texts,
+            null_values=[""],
+            strings_can_be_null=True,
+            quoted_strings_can_be_null=False,  # an empty text
+            check_utf8=False,  # PostgreSQL has done so
+            true_values=["t"],
+            false_values=["f"],
+        )
+        self._sink = _Sink()
         # Without it, pyarrow would wait for Python's lock at each write.
         self._buffered = pa.output_stream(self._sink, buffer_size=_BUFFERED_BYTES)
-        self._writer = ParquetWriter(self._buffered, columns.schema, **_WRITER_OPTIONS)
+        self._writer = ParquetWriter(self._buffered, self._schema, **_WRITER_OPTIONS)
         self._tables: list[Any] = []
         self._size_bytes = 0
 
     def write_rows(self, rows: bytes) -> bytes:
         """Add whole rows, and return what was written of the file since the last time."""
-        table = self._columns.parse(rows)
+        table = self._parse(rows)
         self._tables.append(table)
         self._size_bytes += table.nbytes
-        width = len(self._columns.schema)
-        if self._size_bytes >= max(_GROUP_BYTES, width * _GROUP_BYTES_PER_COLUMN):
+        if self._size_bytes >= max(_GROUP_BYTES, len(self._schema) * _GROUP_BYTES_PER_COLUMN):
             self._write_group()
         return self._sink.take_bytes()
 
@@ -116,6 +132,24 @@ class _File:
         self._writer.close()
         self._buffered.close()
         return self._sink.take_bytes()
+
+    def _parse(self, rows: bytes) -> Any:
+        import pyarrow as pa
+
+        table = self._csv.read_csv(
+            pa.BufferReader(rows),
+            # The block is larger than the rows, so that no row is too large for it.
+            read_options=self._csv.ReadOptions(
+                column_names=self._schema.names, block_size=len(rows) + 1, use_threads=False
+            ),
+            parse_options=self._csv.ParseOptions(newlines_in_values=True),
+            convert_options=self._convert,
+        )
+        for position in self._nested:
+            field = self._schema.field(position)
+            values = [_read_nested(text, field.type) for text in table.column(position).to_pylist()]
+            table = table.set_column(position, field, pa.array(values, field.type))
+        return table
 
     def _write_group(self) -> None:
         import pyarrow as pa
@@ -181,50 +215,6 @@ def _measure_values(copy: RecordCopy) -> dict[str, Any]:
     parameters = [name for name, template in measured for _use in range(template.count("{v}"))]
     (row,) = copy.fetch_of_matches(Clause(text, parameters))
     return {name: value for (name, _condition), value in zip(measured, row, strict=True)}
-
-
-class _Columns:
-    """The columns of a file, and what reads them from CSV."""
-
-    def __init__(self, fields: _Fields, measures: Mapping[str, Any]) -> None:
-        import pyarrow as pa
-        from pyarrow import csv
-
-        self._csv = csv
-        kinds = {name: INT8 if name == ID else get_field_type(kind) for name, kind in fields}
-        types = {name: _choose_type(kind, measures.get(name)) for name, kind in kinds.items()}
-        self.schema = pa.schema(types.items())
-        nested = [name for name, kind in kinds.items() if kind.is_nested]
-        self._nested = [self.schema.get_field_index(name) for name in nested]
-        texts = dict.fromkeys(nested, pa.string())
-        self._convert = csv.ConvertOptions(
-            column_types=types | texts,
-            null_values=[""],
-            strings_can_be_null=True,
-            quoted_strings_can_be_null=False,  # an empty text
-            check_utf8=False,  # PostgreSQL has done so
-            true_values=["t"],
-            false_values=["f"],
-        )
-        self._parse = csv.ParseOptions(newlines_in_values=True)
-
-    def parse(self, rows: bytes) -> Any:
-        import pyarrow as pa
-
-        table = self._csv.read_csv(
-            pa.BufferReader(rows),
-            # The block is larger than the rows, so that no row is too large for it.
-            read_options=self._csv.ReadOptions(
-                column_names=self.schema.names, block_size=len(rows) + 1, use_threads=False
-            ),
-            parse_options=self._parse,
-            convert_options=self._convert,
-        )
-        for position in self._nested:
-            field = self.schema.field(position)
-            values = [_read_nested(text, field.type) for text in table.column(position).to_pylist()]
-            table = table.set_column(position, field, pa.array(values, field.type))
-        return table
 
 
 def _read_nested(text: str, kind: Any) -> Any:

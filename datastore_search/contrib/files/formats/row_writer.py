@@ -76,12 +76,12 @@ class RowWriter:
         """Add a row with a cell for each field."""
         try:
             self._batch.add_row(line, cells)
-        except (UnicodeEncodeError, _NulInRowError):
+        except UnicodeError:
             for position, cell in enumerate(cells):
                 if cell and _UNSTORABLE.search(cell):
                     self.add_error(line, BadRow("row.unstorable"), position, cell)
             return
-        except _RowTooLongError:
+        except OverflowError:
             self.add_error(line, BadRow("row.too_long", most=MAX_ROW_BYTES // 2**20))
             return
         if self._batch.is_full:
@@ -148,14 +148,6 @@ class RowWriter:
             self._errors.clear()
 
 
-class _NulInRowError(ValueError):
-    """A row has a NUL, which PostgreSQL does not store in texts."""
-
-
-class _RowTooLongError(ValueError):
-    """A row has more bytes than ``MAX_ROW_BYTES``."""
-
-
 class _Batch:
     """A file of rows for DuckDB to read; it ``is_ragged`` where later rows have more cells."""
 
@@ -173,6 +165,12 @@ class _Batch:
         return self._size > _BATCH_BYTES
 
     def add_row(self, line: int, cells: Sequence[str | None]) -> None:
+        """
+        Add a row.
+
+        Raises: ``UnicodeError`` where PostgreSQL cannot store a text, ``OverflowError`` above
+        ``MAX_ROW_BYTES``.
+        """
         self._writer.writerow([line, *[_NULL if cell is None else cell for cell in cells]])
         self.first_line = self.first_line or line
         self.row_count += 1
@@ -181,9 +179,9 @@ class _Batch:
         """Write a row, as ``csv`` calls it."""
         written = row.encode()
         if b"\0" in written:
-            raise _NulInRowError
+            raise UnicodeError
         if len(written) > MAX_ROW_BYTES:
-            raise _RowTooLongError
+            raise OverflowError
         self._size += self._file.write(written)
 
     def close(self) -> int:

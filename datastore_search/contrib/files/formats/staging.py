@@ -68,12 +68,6 @@ class StagingArea:
         row = self.execute(query).fetchone()
         return row[0] if row else None
 
-    def create(self) -> None:
-        """Create the database."""
-        self._attach()
-        columns = SQL("line BIGINT, field VARCHAR, value VARCHAR, error VARCHAR")
-        self.execute(SQL("CREATE TABLE {} ({})").format(ROW_ERRORS, columns))
-
     def allow_width(self, width: int) -> None:
         """Let DuckDB hold 2,048 rows of a wide table in each step of a statement, by one thread."""
         if width > MAX_NARROW_FIELDS:
@@ -95,12 +89,13 @@ class StagingArea:
 
     def open(self, width: int) -> None:
         """Open the database of a table of ``width`` fields, which another process has made."""
-        self._attach()
+        self.attach()
         self.allow_width(width)
         # Attached files and files in temp_directory may still be used.
         self.execute(SQL("SET enable_external_access = false; SET lock_configuration = true"))
 
-    def _attach(self) -> None:
+    def attach(self) -> None:
+        """Attach the database, which is made if there is none."""
         self.execute(
             SQL("ATTACH {file} AS {database}; USE {database}").format(
                 file=quote_literal(str(self.folder / "staged.duckdb")), database=_DATABASE
@@ -243,7 +238,9 @@ def create_staging_area(folder: Path, limits: ReadingLimits | None = None) -> It
     with _connect(folder) as connection:
         staging_area = StagingArea(connection, folder, limits or ReadingLimits())
         try:
-            staging_area.create()
+            staging_area.attach()
+            columns = SQL("line BIGINT, field VARCHAR, value VARCHAR, error VARCHAR")
+            staging_area.execute(SQL("CREATE TABLE {} ({})").format(ROW_ERRORS, columns))
             yield staging_area
             staging_area.execute(SQL("CHECKPOINT {0}; USE memory; DETACH {0}").format(_DATABASE))
         except BaseException:
