@@ -98,7 +98,7 @@ def test_every_reader_of_the_folder_is_in_the_table() -> None:
         for name in _READER.findall(path.read_text(encoding="utf-8"))
     }
 
-    assert readers - {".reading:read_file"} == {each.read for each in READ}
+    assert readers - {".child:read_file"} == {each.read for each in READ}
 
 
 @pytest.mark.parametrize("each", READ, ids=name_format)

@@ -23,7 +23,7 @@ from ..messages import BadRow, Notice
 from ..messages.failures import LoadFailed, UnknownDialect
 from .delimited_layout import Layout, find_layout
 from .delimited_rows import scan_rows
-from .duckdb_sql import SQL, Value, add_terms, quote_literal, read_csv
+from .duckdb_sql import SQL, Composed, Value, add_terms, quote_literal, read_csv
 from .encodings import convert_to_utf8
 from .footers import delete_rows, describe_footer, find_staged_footer
 from .header_rows import make_unique_names
@@ -94,7 +94,7 @@ def _stage_regular(path: Path, layout: Layout, staging_area: StagingArea) -> boo
     width = len(layout.header)
     if lines.are_mixed or (width == 1 and lines.are_blank_at_end):
         return False
-    breaks = SQL("0")
+    breaks: Composed = SQL("0")
     line = SQL("{} + row_number() OVER ()").format(quote_literal(layout.below - 1))
     if lines.have_quotes:  # cells may have line breaks
         ending = SQL("chr(10)" if lines.have_feeds else "chr(13)")
@@ -119,7 +119,7 @@ def _stage_regular(path: Path, layout: Layout, staging_area: StagingArea) -> boo
     below = staging_area.fetch_value(
         SQL("SELECT line + 1 + {} FROM {} ORDER BY rowid DESC LIMIT 1").format(breaks, STAGED_ROWS)
     )
-    if (below or layout.below) == lines.count + 1:
+    if (below or layout.below) == lines.number + 1:
         return True
     staging_area.execute(SQL("DROP TABLE {}").format(STAGED_ROWS))
     return False
@@ -139,7 +139,7 @@ def _build_options(layout: Layout, row_bytes: int) -> dict[str, Value]:
 class _Lines(NamedTuple):
     """The lines of a file, counted as an editor does, without blank ones at its end."""
 
-    count: int
+    number: int
     have_feeds: bool
     are_mixed: bool
     are_blank_at_end: bool
@@ -161,8 +161,8 @@ def _count_lines(path: Path, quote: bytes) -> _Lines:
             tail = block[len(content) :]
             ends = tail.count(b"\n") + tail.count(b"\r") - tail.count(b"\r\n")
             blank = ends if content else blank + ends
-    count = feeds + returns - both - blank + 1
-    return _Lines(count, bool(feeds), bool(feeds) and returns > both, blank > 1, have_quotes)
+    number = feeds + returns - both - blank + 1
+    return _Lines(number, bool(feeds), bool(feeds) and returns > both, blank > 1, have_quotes)
 
 
 # Row by row ---------------------------------------------------------------------------------------

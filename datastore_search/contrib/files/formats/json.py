@@ -241,12 +241,12 @@ def _find_row_names(document: Document, path: Sequence[str]) -> Sequence[str]:
             if names or not all(isinstance(each, list) for each in document.read_elements()):
                 return names
         elif is_list and name in {_FIELDS, _COLUMNS}:
-            names = [
+            given = [
                 each.get("id", each.get("name")) if isinstance(each, dict) else each
                 for each in document.read_elements()
             ]
-            if len(names) > MAX_FIELDS or not all(type(each) is str for each in names):
-                names = ()
+            names = [each for each in given if type(each) is str]
+            names = names if len(names) == len(given) <= MAX_FIELDS else ()
         else:
             document.skip_value()
     return names

@@ -194,11 +194,11 @@ class StoredRows:
         for part, part_bytes in self._part_bytes:
             if part_bytes > max_bytes:
                 first = part * ROWS_AT_ONCE
-                query = SQL("SELECT rowid, {} FROM {} WHERE {} ORDER BY rowid").format(
+                select = SQL("SELECT rowid, {} FROM {} WHERE {} ORDER BY rowid").format(
                     size, STAGED_ROWS, _select_range(first, first + ROWS_AT_ONCE)
                 )
                 total = max_bytes  # such a part begins a range
-                for row, row_bytes in self._execute(query).fetchall():
+                for row, row_bytes in self._execute(select).fetchall():
                     total += row_bytes
                     if total > max_bytes:
                         starts.append(row)
