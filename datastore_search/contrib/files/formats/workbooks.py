@@ -409,7 +409,8 @@ def _read_rows(
         has_values = any(cell != "" for cell in cells)
         if line > area.bottom:
             if has_values:
-                notices.append(Notice("notice.range_continues", range=options.cell_range))
+                shown = options.cell_range.upper().replace("$", "")
+                notices.append(Notice("notice.range_continues", range=shown))
             return
         if has_values:
             yield _Row(line, cells)
