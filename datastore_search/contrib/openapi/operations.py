@@ -108,7 +108,7 @@ class ActionSchema(OperationSchema):
         examples = select_examples(name, prefix)
         if method == "GET":
             examples = examples[:1]
-            request = {"parameters": parameters.build_query(self.serializer, examples)}
+            request: Schema = {"parameters": parameters.build_query(self.serializer, examples)}
         else:
             body = {
                 "schema": schema_ref(f"{build_name(name)}Parameters"),
