@@ -85,8 +85,6 @@ Filters = Mapping[str, Any] | Sequence[Mapping[str, Any]]
 
 
 class ConditionOptions(TypedDict, total=False):
-    """Which records are found."""
-
     filters: Filters
     q: str | Mapping[str, str]
     full_text: str

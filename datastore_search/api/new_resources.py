@@ -47,7 +47,6 @@ class WordsField(ParameterField):
     default_error_messages = {"invalid": _("Must be text.")}
 
     def to_internal_value(self, data: object) -> str:
-        """Make a text of the value."""
         if not isinstance(data, str | int | Decimal):
             self.fail("invalid")
         return str(data)
@@ -57,7 +56,6 @@ class TitleField(WordsField):
     """A title, which is cut."""
 
     def to_internal_value(self, data: object) -> str:
-        """Cut the text."""
         return super().to_internal_value(data)[:MAX_TITLE_LENGTH]
 
 

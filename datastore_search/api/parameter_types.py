@@ -106,7 +106,6 @@ class ParameterField(serializers.Field[Any, Any, Any, Any]):
         return None
 
     def build_schema(self) -> Schema:
-        """Build the JSON Schema of a value."""
         return {**self.json_schema}
 
     def get_component(self, name: str) -> str:
@@ -202,8 +201,6 @@ class TextField(ParameterField):
 
 
 class FieldNameField(ParameterField):
-    """The name of a field."""
-
     default_error_messages = {"invalid": _("Must be text.")}
 
     def to_internal_value(self, data: object) -> str:
@@ -363,8 +360,6 @@ class SortField(NamesField):
 
 
 class JsonField(ParameterField):
-    """A JSON value, or its text."""
-
     json_schema = {"type": "object"}
     default_error_messages = {"json": _("Cannot parse JSON")}
 
@@ -456,8 +451,6 @@ class ObjectsField(JsonField):
 
 
 class FieldsField(ObjectsField):
-    """Descriptions of fields."""
-
     json_schema = {
         "type": "array",
         "items": {
@@ -483,8 +476,6 @@ class RecordsField(ObjectsField):
 
 
 class ObjectField(JsonField):
-    """An object, or the JSON text of one."""
-
     is_repeated = False
     default_error_messages = {"invalid": _("Must be an object.")}
 

@@ -174,8 +174,6 @@ _ABSENT: tuple[object, ...] = (None, "", [], {})
 
 
 class ResourceParameters(ActionParameters):
-    """The parameters of an action on one resource."""
-
     needed: ClassVar[tuple[str, ...]] = ("resource_id", "id")
 
     resource_id = ResourceIdField(

@@ -28,7 +28,6 @@ def object_of(members: Schema, *, optional: Schema | None = None, **more: Any) -
 
 
 def list_of(items: Schema, **more: Any) -> Schema:
-    """Describe a list."""
     return {"type": "array", "items": items, **more}
 
 

@@ -160,7 +160,6 @@ class EnvelopeView(Answering, APIView):
         return response
 
     def describe_question(self) -> Question:
-        """Describe the request, for reports."""
         return Question(self.report_name, {}, ())
 
     def get_authenticators(self) -> list[BaseAuthentication]:
@@ -249,5 +248,4 @@ class VersionView(EnvelopeView):
     report_name = "version"
 
     def get(self, request: Request) -> Response:
-        """Answer with the version."""
         return Response({"version": 3})

@@ -96,7 +96,6 @@ def keep_on_coordinator(cursor: CursorWrapper) -> Iterator[None]:
 
 
 def forget_table(connection: BaseDatabaseWrapper, table_id: int) -> None:
-    """Forget a record table that is dropped."""
     if is_wanted():
         execute(
             connection, "DELETE FROM datastore_search_scale_placed WHERE table_id = %s", [table_id]

@@ -37,7 +37,6 @@ LOCK_TIMEOUT = timedelta(seconds=2)
 
 
 def quote_record_table(table_id: int) -> sql.Identifier:
-    """Name a record table."""
     return sql.Identifier(name_record_table(table_id))
 
 
@@ -160,7 +159,6 @@ def drop_tables(
 
 
 def has_table(connection: BaseDatabaseWrapper, table_id: int) -> bool:
-    """Return whether there is a record table of a number."""
     name = name_record_table(table_id)
     return bool(fetch_value(connection, "SELECT to_regclass(%s) IS NOT NULL", [name]))
 
@@ -187,7 +185,6 @@ def reserve_table_id(connection: BaseDatabaseWrapper, table_versions: str) -> in
 
 
 def list_record_tables(connection: BaseDatabaseWrapper) -> set[int]:
-    """List the numbers of the record tables."""
     return list_numbers(connection, _PREFIX)
 
 

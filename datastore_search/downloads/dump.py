@@ -50,12 +50,10 @@ class Dump:
 
     @cached_property
     def copy(self) -> RecordCopy:
-        """The copy of the records."""
         return RecordCopy(self.read, self.query)
 
     @property
     def headers(self) -> list[str]:
-        """The headers of the columns."""
         names = [name for name, _kind in self.copy.fields]
         return choose_headers(names, self.infos) if self.has_labels else names
 

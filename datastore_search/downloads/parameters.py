@@ -22,8 +22,6 @@ HEADERS = ("names", "labels")
 
 
 class DumpParameters(QueryParameters):
-    """The parameters of the dump."""
-
     format = ChoiceField(formats, help_text=_("The format of the file."), shown_default="csv")
     headers = ChoiceField(
         HEADERS,

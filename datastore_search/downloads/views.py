@@ -113,7 +113,6 @@ class DumpView(EnvelopeView):
         return response
 
     def describe_question(self) -> Question:
-        """Name the parameters."""
         return Question("dump", self.sent, [*DumpParameters.get_declared()])
 
     def _write_blocks(

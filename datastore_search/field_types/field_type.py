@@ -122,7 +122,6 @@ class FieldType:
 
     @property
     def is_number(self) -> bool:
-        """Return whether values are numbers."""
         return self.ordered is Ordered.NUMBERS
 
     @property

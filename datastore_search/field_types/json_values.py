@@ -63,7 +63,6 @@ class UnknownNotation(Exception):
     """A text may be of the type, but only PostgreSQL can parse it."""
 
     def __init__(self, text: str) -> None:
-        """Store the text."""
         super().__init__(text)
         self.text = text
 
@@ -222,7 +221,6 @@ def refuse_constant(name: str) -> Never:
 
 
 def parse_json_value(value: Json) -> str:
-    """Parse any value of the type ``json``."""
     expansion = Expansion()
     try:
         return expansion.check(dump_json_as_sent(value, expansion.dump_number))

@@ -60,8 +60,6 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class And:
-    """All conditions hold."""
-
     conditions: tuple[Condition, ...]
 
 

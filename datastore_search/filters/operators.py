@@ -72,7 +72,6 @@ class Comparing:
 
     @property
     def text(self) -> Clause:
-        """The value as text, in SQL."""
         if self.is_id:
             return Clause(sql.SQL("_id::text"))
         return Clause(sql.SQL("(data ->> %s)"), [self.field])

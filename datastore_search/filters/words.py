@@ -91,7 +91,6 @@ def has_unspaced_letters(text: str) -> bool:
 
 
 def remove_diacritics(text: str) -> str:
-    """Remove the diacritics of a text."""
     if text.isascii():
         return text
     plain = _DIACRITICS_PATTERN.sub("", unicodedata.normalize("NFD", text)).translate(_STROKES)

@@ -90,7 +90,6 @@ class BoundedCache(Generic[Key, Value]):
         return taken
 
     def remove(self, key: Key) -> None:
-        """Remove a value, if there is one."""
         with self._lock:
             self._discard(key)
 
@@ -138,7 +137,6 @@ class BriefCache(Generic[Value]):
                 self._lock.release()
 
     def set(self, value: Value) -> None:
-        """Replace the value."""
         self.value, self._set_at = value, time.monotonic()
 
     def clear(self) -> None:
@@ -173,7 +171,6 @@ class SharedCache:
     retry_seconds: ClassVar[float] = 1.0
 
     def __init__(self) -> None:
-        """Begin as if the cache answers."""
         self._failed_at = self._logged_at = -math.inf
         self._configured: object = None
 

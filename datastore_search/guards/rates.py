@@ -46,7 +46,6 @@ class ClientThrottle:
         return find_address(request.META)
 
     def allow_request(self, request: Request, view: Any) -> bool:
-        """Count the request, and its body."""
         size = str(request.META.get("CONTENT_LENGTH") or "")
         self._weight = 1 + int(size) // _COUNTED_BYTES if size.isascii() and size.isdecimal() else 1
         return bool(super().allow_request(request, view))  # type: ignore[misc]

@@ -36,7 +36,6 @@ class ReportedQuerySet(models.QuerySet[_Model_co]):
     """Rows whose updates are reported, for which Django sends no signal."""
 
     def update(self, **values: Any) -> int:
-        """Update the rows."""
         report_change(self)
         return super().update(**values)
 

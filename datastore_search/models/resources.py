@@ -80,8 +80,6 @@ _MAX_ORDER_INDEXES = 32
 
 
 class ResourceQuerySet(ReportedQuerySet["Resource"]):
-    """Resources."""
-
     def delete(self) -> tuple[int, dict[str, int]]:
         """
         Delete the resources and the tables of their records.
@@ -290,7 +288,6 @@ class Resource(GuardedModel):
 
     @property
     def local_description(self) -> LocalText:
-        """The description for the active language."""
         return choose_text(
             "description", self.description, self.translations, self.content_language
         )

@@ -106,7 +106,6 @@ class KeyScan(Plan):
     """Scan the keys of the whole table, perhaps from an offset on."""
 
     def select(self) -> Clause:
-        """Select records by their keys."""
         text = _compile_key_scan(self.bound.relation.source.text, *self._shape)
         return Clause(text, self._parameters)
 
@@ -225,7 +224,6 @@ class Sort(Plan):
     """
 
     def select(self) -> Clause:
-        """Select the matches in order."""
         bound = self.bound
         by_id = Clause(sql.SQL("_id + 0 DESC" if bound.is_descending else "_id + 0"))
         if bound.is_by_id:
@@ -303,7 +301,6 @@ class RankSort(Plan):
     lists_top: bool = False
 
     def select(self) -> Clause:
-        """Select the best matches."""
         return self._fetch(compose("{} ORDER BY {}", self._select_matches(), self._order))
 
     def select_texts(self, begin: str = "") -> Clause:
@@ -420,7 +417,6 @@ class Grouping(Plan):
         return self.bound.select_groups()
 
     def select(self) -> Clause:
-        """Select the combinations of the page."""
         groups = compose("SELECT * FROM ({}) AS page", self.select_groups())
         order = _compile_group_order(self.bound)
         return _take_page(self.bound, compose("{} ORDER BY {}", groups, order))
@@ -446,7 +442,6 @@ class SkipScan(Grouping):
     """
 
     def select_groups(self) -> Clause:
-        """Select the values in their order."""
         bound = self.bound
         ((name, _kind),) = bound.fields
         key, source = bound.compile_key(name), bound.relation.source
@@ -617,7 +612,6 @@ def choose_stream_plan(bound: BoundQuery, count: Callable[[], int]) -> Plan:
 
 
 def _has_index_order(bound: BoundQuery) -> bool:
-    """Return whether an index has the order."""
     if bound.is_by_id or bound.is_ranked or bound.is_distinct:
         return bound.is_by_id
     key = bound.sort[0]

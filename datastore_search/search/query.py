@@ -27,8 +27,6 @@ _MAX_LIGHT_LIMIT = 100
 
 
 class RecordsFormat(StrEnum):
-    """How records are written."""
-
     OBJECTS = "objects"
     LISTS = "lists"
     CSV = "csv"
@@ -102,7 +100,6 @@ class Query:
 
     @property
     def is_text(self) -> bool:
-        """Return whether the records are rows of text."""
         return self.records_format in _TEXT_FORMATS
 
 

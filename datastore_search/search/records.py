@@ -94,7 +94,6 @@ class Spool:
             yield self._file.read(size)
 
     def close(self) -> None:
-        """Discard everything."""
         self._file.close()
         if self._slot:
             self._slot.release()

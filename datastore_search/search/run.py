@@ -129,7 +129,6 @@ def _run_plan(read: ConsistentRead, plan: Plan) -> FoundRecords:
 
 
 def count_matches(read: ConsistentRead, bound: BoundQuery) -> int:
-    """Count the matches by a statement."""
     ((total,),) = read.fetch_rows(bound.select_count())
     return int(total)
 

@@ -97,13 +97,11 @@ class BoundQuery:
         return max(0, end - self.query.offset)
 
     def compile_key(self, name: str) -> Clause:
-        """Compile the key by which a field is sorted."""
         if name == ID:
             return Clause(sql.SQL("_id"))
         return Clause(compile_field_key(field_types[self.relation.types[name]]), [name])
 
     def select(self, columns: Clause) -> Clause:
-        """Select columns of the matches."""
         return compose("SELECT {} FROM {} WHERE {}", columns, self.relation.source, self.where)
 
     def select_count(self) -> Clause:
@@ -300,12 +298,10 @@ class Column:
     is_json: bool = True
 
     def render_json(self) -> sql.Composable:
-        """Render the value as JSON."""
         value = self._render("->")
         return sql.SQL("coalesce({}, 'null')").format(value) if self.is_json else value
 
     def render_cell(self) -> sql.Composable:
-        """Render the value as a cell of CSV."""
         is_nested = self.type in field_types and field_types[self.type].is_nested
         if not self.is_json or is_nested:
             return self.render_json()

@@ -29,7 +29,6 @@ def choose_language_codes(present: str) -> list[str]:
 
 @cache
 def _list_own_languages() -> frozenset[str]:
-    """List the languages in which this app has texts."""
     folders = (Path(__file__).parent.parent / "locale").iterdir()
     return frozenset({"en", *(to_language(folder.name) for folder in folders)})
 

@@ -33,8 +33,6 @@ from .action import Action, Answer
 
 
 class InfoParameters(ResourceParameters):
-    """The parameters of ``datastore_info``."""
-
     include_meta = BooleanField(
         help_text=_("Describe the table as a whole, as `meta`."), shown_default="true"
     )

@@ -67,8 +67,6 @@ _NOT_LINKED = ("resource_id", "id", "offset")
 
 
 class SearchParameters(ResourceParameters, QueryParameters):
-    """The parameters of ``datastore_search``."""
-
     resource_id = ResourceIdField(
         help_text=_(
             "The id of a resource, its name, or one of its aliases; or `_table_metadata`, which"

@@ -22,8 +22,6 @@ CKAN_VERSION = "2.12.0"
 
 
 class HelpParameters(ActionParameters):
-    """The parameters of ``help_show``."""
-
     needed = ("name",)
 
     name = TextField(help_text=_("The name of an action."))

@@ -111,7 +111,6 @@ def _build_result(
 
 
 def _read_written_records(writer: Writer, ids: Sequence[int]) -> RawJson | Spool:
-    """Read the written records as they are stored."""
     return _read_records(writer, [In(ID, tuple(ids))])
 
 
@@ -128,8 +127,6 @@ _TYPES = ", ".join(f"`{name}`" for name in field_types)
 
 
 class CreateParameters(RecordsParameters):
-    """The parameters of ``datastore_create``."""
-
     needed = ("resource_id", "id", "resource")
 
     resource_id = ResourceIdField(
@@ -289,8 +286,6 @@ def _get_or_add_resource(request: Request, parameters: Mapping[str, Any]) -> Res
 
 
 class UpsertParameters(RecordsParameters):
-    """The parameters of ``datastore_upsert``."""
-
     records = RecordsField(
         help_text=_(
             "Records to write. Except with `insert`, they need `_id` or the fields of the "
@@ -329,8 +324,6 @@ def _upsert(request: Request, sent: Mapping[str, object]) -> Answer:
 
 
 class DeleteParameters(WritingParameters):
-    """The parameters of ``datastore_delete``."""
-
     filters = GivenFiltersField(
         help_text=_(
             "Which records to delete; an empty object deletes all of them. If not given, the table"
@@ -344,8 +337,6 @@ class DeleteParameters(WritingParameters):
 
 
 class RecordsDeleteParameters(DeleteParameters):
-    """The parameters of ``datastore_records_delete``."""
-
     filters = GivenFiltersField(
         required=True,
         help_text=_(

@@ -31,8 +31,6 @@ _COLUMNS = ("resource_id", "title", "description", "records", "fields")
 
 
 class FindTablesParameters(ActionParameters):
-    """The parameters of ``find_tables``."""
-
     q = TextField(
         help_text=_(
             "Words that must all occur in the title, the description, the id or the fields "

@@ -48,8 +48,6 @@ _COLUMNS = ("field", "type", *_OF_INFO, *_OF_PROFILE)
 
 
 class DescribeTableParameters(InfoParameters):
-    """The parameters of ``describe_table``."""
-
     offset = NonNegativeIntegerField(
         help_text=gettext_lazy("Number of fields to skip, for a table with many fields."),
         shown_default="0",
@@ -224,7 +222,6 @@ def _suggest_values(request: Request, arguments: Mapping[str, object]) -> str:
 
 
 def _list_tools() -> Iterator[Tool]:
-    """List the tools of the actions that this portal has."""
     if apps.is_installed("datastore_search.contrib.catalogue"):
         from .catalogue import FindTablesParameters, find_tables  # noqa: PLC0415 - where it is used
 

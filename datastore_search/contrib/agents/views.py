@@ -68,7 +68,6 @@ class AgentsView(EnvelopeView):
         return _answer_failure
 
     def post(self, request: Request) -> HttpResponseBase:
-        """Answer a message."""
         from .transport import answer_message  # noqa: PLC0415 - the SDK takes seconds, and 50 MB
 
         max_values = check_sizes(request)  # before the body is read

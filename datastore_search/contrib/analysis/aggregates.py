@@ -218,7 +218,6 @@ class _BoundAggregate:
         return compose("SELECT true AS is_there, {} FROM found {} {}", columns, order, bounds)
 
     def _render_columns(self) -> list[sql.Composable]:
-        """Render each column as JSON."""
         return [
             *(key.render(sql.SQL(f"g{position}")) for position, key in enumerate(self._keys)),
             *(sql.SQL(f"to_jsonb(m{position})") for position in range(len(self._metrics))),

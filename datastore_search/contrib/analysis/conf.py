@@ -8,8 +8,6 @@ from ...conf import MAX_TIMEOUT, Setting, Settings
 
 
 class AnalysisSettings(Settings):
-    """The settings of the app."""
-
     FACETS_TIMEOUT = Setting(
         timedelta(seconds=2),
         "Time limit of all facets of a call together, and of its suggestions; the time limit "

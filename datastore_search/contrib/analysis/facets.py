@@ -390,7 +390,6 @@ def _compile_order(task: _Task) -> sql.Composable:
 
 
 def _select_bins(task: _Task, position: int) -> Clause:
-    """Select the figures of the bins."""
     column: LiteralString = f"v{position}"
     key = task.key
     bounds = key.select_bounds(column, "matches")

@@ -68,7 +68,6 @@ class GroupKey:
 
     @property
     def is_list(self) -> bool:
-        """Return whether the values are lists."""
         return self.kind.is_nested
 
     def render(self, key: sql.Composable) -> sql.Composable:

@@ -29,7 +29,6 @@ class Fits(Enum):
         return self is Fits.ALL or kind.ordered is not None
 
     def get_kind(self, kind: FieldType) -> str:
-        """Get the type of the figure."""
         if self is Fits.ALL:
             return INT8.name
         return kind.name if self is Fits.ORDERED or kind.is_double else NUMERIC.name

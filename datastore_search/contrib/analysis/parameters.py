@@ -241,8 +241,6 @@ class GroupingOptions(ActionParameters):
 
 
 class FacetOptions(GroupingOptions):
-    """The options of one facet."""
-
     limit = NonNegativeIntegerField(
         help_text=_("Maximum number of values; the `limit` of all facets if not given.")
     )
@@ -270,8 +268,6 @@ class FacetsField(OptionsListField):
 
 
 class FacetsParameters(ResourceParameters, ConditionParameters):
-    """The parameters of ``datastore_facets``."""
-
     facets = FacetsField(
         required=True,
         help_text=_("The fields whose values are counted: names, or objects with options."),
@@ -321,8 +317,6 @@ def build_conditions(parameters: Mapping[str, Any]) -> Query:
 
 
 class GroupOptions(GroupingOptions):
-    """The options of one group."""
-
     # A word of Python's cannot be assigned to.
     vars()["as"] = TextField(
         help_text=_("The name of the column in the answer; the name of the field if not given.")
@@ -346,8 +340,6 @@ class GroupsField(OptionsListField):
 
 
 class MetricOptions(ActionParameters):
-    """The options of one metric."""
-
     needed = ("metric",)
 
     metric = ChoiceField(tuple(METRICS), help_text=_("The metric to compute."))
@@ -395,8 +387,6 @@ class MetricsField(OptionsListField):
 
 
 class AggregateParameters(ResourceParameters, ConditionParameters):
-    """The parameters of ``datastore_aggregate``."""
-
     group_by = GroupsField(
         help_text=_(
             "The fields by whose values records are grouped: names, or objects with options. If not"
@@ -466,8 +456,6 @@ def _build_group(options: Mapping[str, Any]) -> GroupBy:
 
 
 class SuggestParameters(ResourceParameters, ConditionParameters):
-    """The parameters of ``datastore_suggest``."""
-
     q = FullTextQueryField(
         help_text=_(
             "A full-text query, as in a search: only values of its matches are suggested. If "

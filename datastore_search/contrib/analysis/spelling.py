@@ -276,7 +276,6 @@ class _Speller:
         self._read, self._query, self._budget = read, query, budget
 
     def suggest(self, bound: BoundQuery) -> Suggestions:
-        """Suggest words and queries."""
         rows = self._budget.fetch_rows(
             self._read, _count_up_to_maximum(bound.relation, bound.where)
         )

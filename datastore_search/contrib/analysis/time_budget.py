@@ -19,7 +19,6 @@ class TimeBudget:
     """``conf.FACETS_TIMEOUT`` or a shorter time; ``is_untouched`` until a statement runs."""
 
     def __init__(self, timeout: timedelta = timedelta.max) -> None:
-        """Begin the time now."""
         self.timeout = min(conf.FACETS_TIMEOUT, timeout)
         self.is_untouched = True
         self._deadline = monotonic() + self.timeout.total_seconds()

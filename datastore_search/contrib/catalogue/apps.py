@@ -9,8 +9,6 @@ from ...contributions import Contribution
 
 
 class CatalogueConfig(ContribAppConfig):
-    """The catalogue for programs and machines."""
-
     def contribute(self) -> Iterator[Contribution]:
         from ...admin.parts import parts
         from ...api.actions import actions

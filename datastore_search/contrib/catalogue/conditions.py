@@ -211,7 +211,6 @@ def match_dataset_word(word: str) -> Q:
 
 
 def _match_metadata(word: str, of_dataset: Callable[[str], str]) -> Q:
-    """Match what all datasets have."""
     names = ("id", of_dataset("publisher"), of_dataset("tags"))
     return Q(*((f"{name}__icontains", word) for name in names), _connector=Q.OR)
 

@@ -155,7 +155,6 @@ class Datasets:
         return build_fields(self._readable)[""](word)
 
     def owned_by(self, name: str) -> Self:
-        """Keep the datasets of an organization."""
         return self._keep(Q(organization_name=name))
 
     def tagged(self, tag: str) -> Self:

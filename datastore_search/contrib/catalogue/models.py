@@ -106,7 +106,6 @@ class Group:
 
     @property
     def shown_title(self) -> str:
-        """The title, or the name where there is none."""
         return self.title or self.name
 
 

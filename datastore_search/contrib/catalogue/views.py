@@ -194,8 +194,6 @@ class JsonLdView(DcatView):
 
 
 class ResourceListView(PublicListView[Resource]):
-    """A list of the public resources of all datasets."""
-
     #: The order of the ids does not change with new versions.
     order: ClassVar[tuple[str, ...]] = ("pk",)
 

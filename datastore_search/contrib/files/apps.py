@@ -11,8 +11,6 @@ from ...contributions import Contribution, receive
 
 
 class FilesConfig(ContribAppConfig):
-    """Loads of files."""
-
     packages = {
         "chardet": "files",
         "duckdb": "files",

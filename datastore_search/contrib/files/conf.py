@@ -12,8 +12,6 @@ _SERVER_NAME = r"([\w.-]+|\[[0-9a-fA-F:.%]+\])(:[0-9]{1,5})?|[0-9a-fA-F:.%]+"
 
 
 class FilesSettings(Settings):
-    """The settings of the app."""
-
     LOAD_CONNECTIONS = Setting(
         2,
         "Connections over which a load fills its table and makes its indexes in parallel, in"

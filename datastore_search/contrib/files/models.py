@@ -183,7 +183,6 @@ class Load(GuardedModel):
 
     @property
     def is_finished(self) -> bool:
-        """Return whether the load is over."""
         return self.state in FINISHED
 
     @property

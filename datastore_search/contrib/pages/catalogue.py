@@ -129,7 +129,6 @@ class CatalogueView(PageView):
     """
 
     def get(self, request: HttpRequest) -> HttpResponse:
-        """Show a page of them."""
         with open_snapshot(Client.from_request(request)) as session, session.watch_statements():
             return self._answer(session.connection.alias)
 

@@ -57,12 +57,10 @@ class Column:
 
     @property
     def type_label(self) -> str:
-        """The type in words."""
         return label_type(self.type)
 
     @property
     def marked_label(self) -> Phrase:
-        """The label, marked with its language."""
         return mark_text(self.label, self.label_language)
 
     @property

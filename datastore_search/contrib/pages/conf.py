@@ -8,8 +8,6 @@ from ...conf import Setting, Settings
 
 
 class PagesSettings(Settings):
-    """The settings of the app."""
-
     PAGES_VERSION = Setting(
         "",
         "The version of the portal's templates and of everything that its data pages show besides"

@@ -54,7 +54,6 @@ class Option(NamedTuple):
 
 
 def list_options(columns: Sequence[Column]) -> tuple[Option, ...]:
-    """List fields as the options of a choice."""
     return tuple(Option(column.name, column.label, column.label_language) for column in columns)
 
 
@@ -148,7 +147,6 @@ class QuestionDrawing(ABC, Generic[Shown, Data]):
 
     @cached_property
     def drawing(self) -> SafeString:
-        """The drawing of the page."""
         return self.draw(is_file=False)
 
     def list_files(self) -> dict[str, Callable[[], File]]:

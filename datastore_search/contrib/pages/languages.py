@@ -60,7 +60,6 @@ def compose_phrase(template: str, **parts: Phrase | str) -> Phrase:
 
 
 def join_phrases(separator: str, phrases: Sequence[Phrase]) -> Phrase:
-    """Join phrases to one."""
     html = format_html_join(separator, "{}", ((each.html,) for each in phrases))
     return Phrase(separator.join(each.text for each in phrases), html)
 

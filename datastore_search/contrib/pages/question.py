@@ -221,7 +221,6 @@ class FieldCondition:
 
     @property
     def parameter(self) -> str:
-        """The name of its parameter."""
         return f"{self.operator}.{self.field.name}"
 
 
@@ -371,7 +370,6 @@ class PageQuery:
 
     @property
     def q(self) -> str:
-        """The full-text query."""
         return self.search.q
 
     @property
@@ -387,7 +385,6 @@ class PageQuery:
 
     @property
     def has_conditions(self) -> bool:
-        """Return whether the query restricts the records."""
         return bool(self.q or self.conditions or self.filters)
 
     @property

@@ -34,8 +34,6 @@ Record = Mapping[str, object]
 
 
 class RecordView(ResourcePageView):
-    """One record with all its fields."""
-
     template = "record.html"
 
     def build_context(
@@ -96,7 +94,6 @@ class RecordView(ResourcePageView):
 
 
 def _find_by_key(read: ConsistentRead, key: str) -> Record:
-    """Find the record with a key."""
     conditions = decode_key(read.resource, key)
     if conditions is None:
         raise UnknownRecord

@@ -44,7 +44,6 @@ def list_key_fields(resource: Resource) -> tuple[str, ...]:
 
 
 def encode_key(resource: Resource, record: Mapping[str, object]) -> str:
-    """Encode the key of a record for its address."""
     names = list_key_fields(resource)
     values = [record.get(name) for name in names]
     if not names:

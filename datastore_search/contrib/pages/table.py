@@ -136,7 +136,6 @@ def build_headings(
 
 
 def _list_menu(note: FieldNote, query: PageQuery) -> Iterator[tuple[str, str]]:
-    """List the buttons of a menu."""
     name = note.column.name
     if note.column.field_type.is_sortable:
         ascending, descending = SortKey(name), SortKey(name, descending=True)
@@ -261,8 +260,6 @@ SECTIONS = (
 
 
 class ResourceView(ResourcePageView):
-    """The records of a resource."""
-
     can_be_embedded = True
 
     template = "resource.html"
@@ -312,7 +309,6 @@ class ResourceView(ResourcePageView):
     def _read_table(
         self, read: ConsistentRead, query: PageQuery, choice: ColumnChoice
     ) -> tuple[dict[str, Any], ShownTable]:
-        """Read the records of a page."""
         number = parse_page_number(self.request)
         offset = (number - 1) * query.size
         table = read_record_table(read, query, choice.columns, offset=offset)

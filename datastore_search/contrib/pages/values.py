@@ -150,8 +150,6 @@ _DAY = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})")
 
 
 class Digits(str):
-    """The digits of a JSON number."""
-
     __slots__ = ()
 
 

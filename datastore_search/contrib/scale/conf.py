@@ -9,8 +9,6 @@ from ...conf import Setting, Settings
 
 
 class ScaleSettings(Settings):
-    """The settings of the app."""
-
     CACHE_ADDRESSES = Setting[Sequence[str]](
         (),
         "The [caches](../how-to/put-a-cache-in-front.md) to purge, as `http://127.0.0.1:6081`.",

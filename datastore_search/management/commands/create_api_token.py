@@ -18,11 +18,9 @@ class Command(BaseCommand):
     help = "Issue an API token for a user and print it; it cannot be shown again."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Declare the arguments."""
         parser.add_argument("username")
 
     def handle(self, *args: Any, **options: Any) -> str:
-        """Issue and return the token."""
         users = get_user_model()
         try:
             user = _find_user(options["username"])

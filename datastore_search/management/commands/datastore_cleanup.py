@@ -17,7 +17,6 @@ class Command(BaseCommand):
     help = "Mark interrupted loads as failed and drop the tables that no resource serves."
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Clean up."""
         connection = connections[router.db_for_write(Resource)]
         resources = Resource.objects.using(connection.alias).exclude(table_version=None)
         served = set(resources.values_list("table_version", flat=True))

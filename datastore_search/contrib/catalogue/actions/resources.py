@@ -125,7 +125,6 @@ def _select_changes(
 
 
 def show_resource(request: Request, resource: Resource) -> dict[str, Any]:
-    """Describe a resource as ``resource_show`` does."""
     using = router.db_for_write(Resource)
     places = open_readable_datasets(using, get_reader(request)).locate([resource])
     return describe_resource(resource, ResourceAddresses(request), places[resource.pk])

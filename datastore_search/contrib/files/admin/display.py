@@ -45,7 +45,6 @@ _TONES = {
 
 
 def render_badge(load: Load) -> SafeString:
-    """Render the state in its colour."""
     return format_html(
         '<span class="datastore-badge datastore-badge-{}" data-datastore-state>{}</span>',
         _get_tone(load),

@@ -81,7 +81,6 @@ class PlainSelect(forms.Select):
     def render(
         self, name: str, value: Any, attrs: dict[str, Any] | None = None, renderer: Any = None
     ) -> SafeString:
-        """Render the select."""
         attributes = flatatt({**self.build_attrs(self.attrs, attrs), "name": name})
         options = _render_options(self.choices, value or "")
         return format_html("<select{}>{}</select>", attributes, options)
@@ -109,11 +108,9 @@ class LinesField(forms.CharField):
         super().__init__(strip=False, **kwargs)
 
     def prepare_value(self, value: Any) -> Any:
-        """Write each text on a line."""
         return "\n".join(value) if isinstance(value, list | tuple) else value
 
     def to_python(self, value: Any) -> Any:
-        """Read the lines that are not empty."""
         return tuple(line for line in (value or "").splitlines() if line)
 
     def has_changed(self, initial: Any, data: Any) -> bool:
@@ -136,7 +133,6 @@ class LoadedFieldForm(FieldForm):
         fields = ("chosen_type", "label", "notes")
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        """Offer all field types."""
         super().__init__(*args, **kwargs)
         if "chosen_type" in self.fields:
             label = self.fields["chosen_type"].label

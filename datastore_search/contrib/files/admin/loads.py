@@ -92,7 +92,6 @@ class LoadAdmin(ViewableAdmin):
     change_form_template = "datastore_search/admin/load.html"
 
     def has_view_permission(self, request: HttpRequest, obj: Load | None = None) -> bool:
-        """Use the permission of the resource."""
         return has_permission(request, "view", obj.resource if obj else None)
 
     def has_change_permission(self, request: HttpRequest, obj: Load | None = None) -> bool:
@@ -183,7 +182,6 @@ class LoadAdmin(ViewableAdmin):
         return JsonResponse({"loads": {str(load.pk): describe_progress(load) for load in viewable}})
 
     def preview_view(self, request: HttpRequest, load_id: int) -> HttpResponse:
-        """Show the preview of a draft."""
         load = self._get_changeable(request, load_id)
         if load.state != LoadState.DRAFT:
             return redirect(_CHANGE, load_id)
@@ -204,7 +202,6 @@ class LoadAdmin(ViewableAdmin):
         return redirect("admin:datastore_search_files_load_options", draft.pk)
 
     def cancel_view(self, request: HttpRequest, load_id: int) -> HttpResponse:
-        """Cancel a load."""
         if cancel_load(self._get_changeable(request, load_id)):
             messages.info(request, gettext("The load is being cancelled."))
         else:

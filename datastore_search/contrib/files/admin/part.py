@@ -91,7 +91,6 @@ class LoadsOfResource(ResourcePart):
         return resources.prefetch_related(newest)
 
     def prepare_list(self) -> None:
-        """Mark interrupted loads."""
         mark_interrupted_loads(Load.objects.all())
 
     def build_context(self, resource: Resource | None) -> dict[str, Any]:

@@ -38,7 +38,6 @@ class Parser:
     """Python's parser of JSON, with numbers as they are written; objects are dicts."""
 
     def __init__(self) -> None:
-        """Set the parser up."""
         self._decoder = json.JSONDecoder(
             parse_float=Number,
             parse_int=Number,
@@ -84,7 +83,6 @@ class Document:
     """
 
     def __init__(self, path: Path, encoding: str, parser: Parser) -> None:
-        """Open the file."""
         self._file = path.open(encoding=encoding, newline="")
         self._parser = parser
         self._text = ""
@@ -118,7 +116,6 @@ class Document:
         return character
 
     def read_value(self) -> Any:
-        """Read a value."""
         self.peek_character()
         while True:
             try:

@@ -168,7 +168,6 @@ class CellRange:
 
     @property
     def width(self) -> int:
-        """The number of columns."""
         return self.right - self.left + 1
 
     def intersect(self, other: CellRange) -> CellRange | None:

@@ -30,7 +30,6 @@ _NANOSECONDS = "[.][0-9]{7}"
 
 
 def read_parquet(path: Path, options: ReadOptions, staging_area: StagingArea) -> StagedTable:
-    """Stage a Parquet file."""
     with path.open("rb") as file:
         start = file.read(4)
     if not start:

@@ -73,7 +73,6 @@ class RowWriter:
         self.width = max(self.width, width)
 
     def add_row(self, line: int, cells: Sequence[str | None]) -> None:
-        """Add a row with a cell for each field."""
         try:
             self._batch.add_row(line, cells)
         except UnicodeError:

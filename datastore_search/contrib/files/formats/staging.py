@@ -151,7 +151,6 @@ class StagedTable:
         return self.staging_area.execute(query, parameters)
 
     def get_name(self, column: str) -> str:
-        """Return the name of the field of a column."""
         return self.names[int(column[1:])]
 
     def record_errors(self, columns: Sequence[str], condition: Composed, error: BadRow) -> None:
@@ -176,7 +175,6 @@ class StagedTable:
         )
 
     def measure_longest_values(self) -> list[int]:
-        """Measure the longest value of each field, in bytes."""
         lengths = (SQL("max(strlen({}))").format(quote_identifier(name)) for name in self.columns)
         query = SQL("SELECT {} FROM {}").format(SQL(", ").join(lengths), STAGED_ROWS)
         return [length or 0 for length in self.execute(query).fetchone() or ()]
@@ -192,7 +190,6 @@ class StagedTable:
         return int(self.staging_area.fetch_value(SQL("SELECT count(*) FROM {}").format(ROW_ERRORS)))
 
     def count_bad_rows(self) -> int:
-        """Count the rows that have errors."""
         query = SQL("SELECT count(DISTINCT line) FROM {}").format(ROW_ERRORS)
         return int(self.staging_area.fetch_value(query))
 
@@ -211,7 +208,6 @@ class Interrupter:
         self._lock = Lock()
 
     def raise_if_cancelled(self) -> None:
-        """Raise the failure, if there is one."""
         if self.failure:
             raise self.failure
 

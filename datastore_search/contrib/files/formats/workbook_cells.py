@@ -334,7 +334,6 @@ def _copy_archive(
 
 
 def read_marks(rows: Iterable[list[Any]]) -> Iterator[list[Any]]:
-    """Read the values of marked cells."""
     for row in rows:
         for position, cell in enumerate(row):
             if type(cell) is str and cell.startswith(_MARK):

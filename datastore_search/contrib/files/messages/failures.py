@@ -48,8 +48,6 @@ class UnstorableRecord(LoadFailed):
 
 
 class UnknownType(LoadFailed):
-    """A name is not a field type."""
-
     def __init__(self, name: str, choices: Iterable[str]) -> None:
         super().__init__("option.unknown_type", type=name, types=", ".join(choices))
 

@@ -65,7 +65,6 @@ class LoadPlan:
 
     @property
     def connection(self) -> BaseDatabaseWrapper:
-        """The connection to the database of the load."""
         return connections[router.db_for_write(Load)]
 
     @property
@@ -186,7 +185,6 @@ def compare_fields(
 
 
 def quote_names(names: Sequence[str]) -> str:
-    """List names in a message."""
     return ", ".join(f"“{name}”" for name in names)
 
 

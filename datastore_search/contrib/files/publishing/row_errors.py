@@ -61,7 +61,6 @@ def raise_row_errors(load: Load) -> None:
 
 
 def delete_bad_rows(table: StagedTable) -> None:
-    """Delete the staged rows that have errors."""
     table.rows.delete(SQL("IN (SELECT line FROM {})").format(ROW_ERRORS))
 
 

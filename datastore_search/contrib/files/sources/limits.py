@@ -44,7 +44,6 @@ class ReadingLimits:
 
     @classmethod
     def for_file(cls, path: Path) -> ReadingLimits:
-        """Return the limits for a file."""
         return cls(path.stat().st_size)
 
     def enforce(self) -> ReadingLimits:
@@ -62,14 +61,12 @@ class ReadingLimits:
 
     @property
     def max_unpacked_bytes(self) -> int:
-        """The bytes that the file may unpack to."""
         if self.file_bytes is None:
             return conf.MAX_UNPACKED_BYTES
         likely = max(MIN_UNPACKED_BYTES, self.file_bytes * MAX_UNPACKED_RATIO)
         return min(conf.MAX_UNPACKED_BYTES, likely)
 
     def check_unpacked_bytes(self, unpacked_bytes: int) -> None:
-        """Check the bytes that the file unpacks to."""
         if unpacked_bytes > self.max_unpacked_bytes:
             raise self.unpacked_failure
 

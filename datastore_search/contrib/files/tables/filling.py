@@ -48,7 +48,6 @@ class _Batch(NamedTuple):
     records: Sequence[str]
 
     def render(self) -> str:
-        """Render the lines of a COPY."""
         return "".join(
             f"{number}\x02{record}\n"
             for number, record in zip(self.numbers, self.records, strict=True)
@@ -191,7 +190,6 @@ _PREFIX = "datastore_search_staging_"
 
 
 def name_staging_table(load_id: int) -> str:
-    """Name the staging table of a load."""
     return f"{_PREFIX}{load_id}"
 
 
@@ -215,7 +213,6 @@ def drop_staging_table(connection: BaseDatabaseWrapper, load_id: int) -> bool:
 
 
 def list_staging_tables(connection: BaseDatabaseWrapper) -> set[int]:
-    """List the loads that have a staging table."""
     return list_numbers(connection, _PREFIX)
 
 

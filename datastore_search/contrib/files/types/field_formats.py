@@ -62,7 +62,6 @@ class FieldFormat:
 
     @property
     def name(self) -> str:
-        """The name by which users choose the format."""
         return f"{self.field_type.name}:{self.format}" if self.format else self.field_type.name
 
     @property
@@ -123,7 +122,6 @@ class FormatGroup:
 
     @property
     def formats(self) -> tuple[FieldFormat, ...]:
-        """All formats of the group."""
         return tuple(each for formats in self.interpretations for each in formats)
 
     @property
@@ -133,7 +131,6 @@ class FormatGroup:
 
     @property
     def conditions(self) -> tuple[str, ...]:
-        """All conditions of the formats."""
         return tuple(
             condition
             for each in self.formats
@@ -168,7 +165,6 @@ class Decision:
 
     @property
     def field_type(self) -> FieldType:
-        """The type."""
         return self.field_format.field_type
 
 

@@ -336,7 +336,6 @@ def write_coordinate(number: float) -> str:
 
 
 def write_share(share: float) -> str:
-    """Write a share of the width."""
     return f"{100 * share:.2f}".rstrip("0").rstrip(".") + "%"
 
 
@@ -350,8 +349,6 @@ def write_box(x: float, y: float, width: float, height: float) -> str:
 
 
 class Chart(QuestionDrawing[ChartQuery, ChartData]):
-    """The chart of a question."""
-
     name = "chart"
     parser_class = ChartParser
     formats = ("svg", "png", "csv")
@@ -369,11 +366,9 @@ class Chart(QuestionDrawing[ChartQuery, ChartData]):
 
     @property
     def title(self) -> Phrase:
-        """The chart in words."""
         return self.shown.title if self.shown else mark_text(_("Chart"))
 
     def describe(self) -> dict[str, Any]:
-        """Describe the chart for its templates."""
         chart, data = self.shown, self.data
         context = {"title": str(self.resource), "errors": self.errors, "chart": chart}
         if not chart or not data:
@@ -424,14 +419,12 @@ class Chart(QuestionDrawing[ChartQuery, ChartData]):
         }
 
     def build_drawing(self, *, is_file: bool) -> Drawing | None:
-        """Build the drawing; None if there is nothing to draw."""
         if not self.shown or not self.data:
             return None
         link = (lambda *_values: "") if is_file else self._link
         return draw_chart(self.shown, self.data, self.title.text, link)
 
     def list_files(self) -> dict[str, Callable[[], File]]:
-        """List the drawing and the figures."""
         files, chart, data = super().list_files(), self.shown, self.data
         if chart and data:
             files["csv"] = lambda: ("text/csv; charset=utf-8", _write_csv(chart, data))
@@ -454,8 +447,6 @@ class Chart(QuestionDrawing[ChartQuery, ChartData]):
 
 
 class ChartView(DrawingView):
-    """The page of a chart."""
-
     template = "chart.html"
     drawing_class = Chart
 

@@ -89,7 +89,6 @@ class Grouping:
 
     @property
     def step(self) -> str:
-        """The name of the steps."""
         return self.group.interval or (RANGES if self.group.width or self.group.bins else EACH)
 
     @property
@@ -144,7 +143,6 @@ class ChartQuery:
 
     @property
     def title(self) -> Phrase:
-        """The chart in words."""
         title = compose_phrase(
             _("%(figure)s by %(field)s"), figure=self.figure_label, field=self.by.label
         )
@@ -155,7 +153,6 @@ class ChartQuery:
 
     @property
     def pairs(self) -> tuple[Pair, ...]:
-        """The parameters of its address."""
         is_split_period = self.split and self.split.step in INTERVALS and self.by.has_categories
         values = {
             "show": self.figure,
@@ -459,7 +456,6 @@ class _Figure:
     record_count: int
 
     def add(self, other: _Figure) -> _Figure:
-        """Add the figures of another row."""
         values = [each.value for each in (self, other) if each.value is not None]
         value = sum(values, Decimal()) if values else None
         return _Figure(self.key, OTHERS, value, self.record_count + other.record_count)

@@ -77,7 +77,6 @@ class MapData:
 
     @property
     def record_count(self) -> int:
-        """The number of the records on the map."""
         return sum(place.count for place in self.places)
 
 
@@ -122,7 +121,6 @@ class MapReader:
 
     @property
     def title_language(self) -> str:
-        """The language of the titles of records."""
         return self.shown.title.value_language if self.shown.title else ""
 
     def _add_conditions(self, *conditions: Condition) -> Query:

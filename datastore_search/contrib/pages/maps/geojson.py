@@ -67,13 +67,10 @@ class _PlaceFields(NamedTuple):
 
     @property
     def names(self) -> list[str]:
-        """The names that are given."""
         return [name for name in self if name]
 
 
 class NoPlaces(UnwritableFile):
-    """No field has places."""
-
     message = _(
         "GeoJSON needs a field with GeoJSON, or two fields with degrees of latitude and longitude."
         " Name them with “geometry”, or with “lat” and “lon”."
@@ -81,8 +78,6 @@ class NoPlaces(UnwritableFile):
 
 
 class UnsuitablePlaceField(InvalidParameter):
-    """A field cannot hold places."""
-
     message = _(
         "Field “%(field)s” is of type %(type)s. Degrees are numbers, and a geometry is JSON or"
         " text."

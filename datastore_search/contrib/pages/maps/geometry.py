@@ -236,7 +236,6 @@ class MapQuery:
 
     @property
     def pairs(self) -> tuple[Pair, ...]:
-        """The parameters of its address."""
         columns = (self.latitude, self.longitude, self.geometry, self.title)
         return tuple(
             (name, column.name)
@@ -286,5 +285,4 @@ class MapParser:
 
 
 def has_map(columns: Sequence[Column], profiles: Mapping[str, Mapping[str, Any]]) -> bool:
-    """Return whether the fields have places."""
     return MapParser(columns, profiles).parse({}) is not None

@@ -362,15 +362,12 @@ PLACES = "places.json"
 
 
 class Map(QuestionDrawing[MapQuery, MapData]):
-    """The map of a question."""
-
     name = "map"
     parser_class = MapParser
     formats = ("svg", "png")
     script_file = PLACES
 
     def read(self, read: ConsistentRead, query: Query, shown: MapQuery) -> MapData:
-        """Read the places."""
         return MapReader(read, query, shown, self.question, self.page_path).read_places()
 
     @property
@@ -386,7 +383,6 @@ class Map(QuestionDrawing[MapQuery, MapData]):
         return f"{self.page_path}../outlines.svg"
 
     def describe(self) -> dict[str, Any]:
-        """Describe the map for its templates."""
         context = {"title": self.title, "errors": self.errors, "shown": self.shown}
         if not self.data:
             return context
@@ -429,7 +425,6 @@ class Map(QuestionDrawing[MapQuery, MapData]):
         }
 
     def build_drawing(self, *, is_file: bool) -> MapDrawing | None:
-        """Build the drawing; None if there is nothing to draw."""
         drawing = draw_map(self.data, self.title.text) if self.data else None
         if drawing:
             # A file stands alone.
@@ -440,7 +435,6 @@ class Map(QuestionDrawing[MapQuery, MapData]):
         return drawing
 
     def list_files(self) -> dict[str, Callable[[], File]]:
-        """List the drawing and the places."""
         files, data = super().list_files(), self.data
         if data:
             files[PLACES] = lambda: ("application/json", _write_places(data))
@@ -448,8 +442,6 @@ class Map(QuestionDrawing[MapQuery, MapData]):
 
 
 class MapView(DrawingView):
-    """The page of a map."""
-
     template = "map.html"
     drawing_class = Map
 

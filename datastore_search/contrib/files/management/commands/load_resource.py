@@ -66,7 +66,6 @@ class Command(BaseCommand):
     help = "Load a file into a new or existing resource."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Declare the arguments."""
         parser.add_argument("path", type=Path, nargs="?", help="the file, or - for standard input")
         parser.add_argument("--url", help="fetch the file from this address")
         parser.add_argument(
@@ -343,7 +342,6 @@ def describe_option(option: Option) -> str:
 
 
 def build_load_options(arguments: Mapping[str, Any]) -> LoadOptions:
-    """Build the options of a load from the parsed arguments."""
     given = {name: arguments[name] for name in load_options if name in arguments}
     for name, value in given.items():
         match load_options[name].kind:
