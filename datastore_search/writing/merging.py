@@ -44,14 +44,12 @@ _UPDATE = (
     " WHERE {same} AND record_image_ne(ROW(record.data || rows.members), ROW(record.data))"
 )
 
-_INSERT = (
-    "INSERT INTO {table} (data) SELECT %s::jsonb || rows.members FROM {rows}"
-    " WHERE NOT EXISTS (SELECT FROM {table} AS record WHERE {same}) ORDER BY rows.number"
-)
-
+_INSERT = "INSERT INTO {table} (data) SELECT %s::jsonb || rows.members FROM {rows}"
 _INSERT_NUMBERED = (
     "INSERT INTO {table} (_id, data) SELECT rows.number, %s::jsonb || rows.members FROM {rows}"
 )
+_UNLESS_KNOWN = " WHERE NOT EXISTS (SELECT FROM {table} AS record WHERE {same})"
+_IN_ORDER = " ORDER BY rows.number"
 
 _SAME_ID = sql.SQL("record._id = rows.number")
 
@@ -118,8 +116,8 @@ class RecordTable:
     def insert(self, rows: Rows, names: Collection[str]) -> int:
         """Add the rows whose key no record has, in order; ``names`` are of the fields of all."""
         nulls = {name: None for name in self._nulls if name not in names}
-        parameters = [json.dumps(nulls), *rows.parameters]
-        return write_rows(self._connection, self._build(_INSERT, rows), parameters)
+        statement = self._build(_INSERT + _UNLESS_KNOWN + _IN_ORDER, rows)
+        return write_rows(self._connection, statement, [json.dumps(nulls), *rows.parameters])
 
     def update(self, rows: Rows, same: sql.Composable | None = None) -> int:
         """Update the records with the keys of rows, or the ``same``; return how many change."""
@@ -183,7 +181,7 @@ class RecordTable:
     ) -> list[int]:
         """Insert records that are known to be new, and return the ``_id`` of each."""
         rows = list_rows(members)
-        returning = self._build(statement + " RETURNING _id", rows, sql.SQL("false"))
+        returning = self._build(statement + _IN_ORDER + " RETURNING _id", rows)
         parameters = [json.dumps(self._nulls), *rows.parameters]
         return fetch_column(self._connection, returning, parameters)
 
