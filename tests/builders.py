@@ -20,7 +20,7 @@ from datastore_search.api.actions import actions
 from datastore_search.database.indexes import analyze_records
 from datastore_search.field_types import get_field_type
 from datastore_search.models import Origin, Resource, TableVersion
-from datastore_search.search import Page, Query, read_page, with_consistent_read
+from datastore_search.search import Query, SearchAnswer, read_answer, with_consistent_read
 from datastore_search.web.tokens import issue_token
 from datastore_search.writing import GivenField, Method, open_writer
 from datastore_search.writing.merging import get_table_id
@@ -202,9 +202,9 @@ def grant(user: Any, verb: str, resource: Resource) -> None:
     import_module("guardian.shortcuts").assign_perm(f"{verb}_resource", user, resource)
 
 
-def fetch_page(resource: Resource, query: Query) -> Page:
+def fetch_page(resource: Resource, query: Query) -> SearchAnswer:
     """Read a page of a resource's records."""
-    return with_consistent_read(resource.pk, lambda read: read_page(read, query))
+    return with_consistent_read(resource.pk, lambda read: read_answer(read, query))
 
 
 def get_record_table(resource: Resource) -> str:

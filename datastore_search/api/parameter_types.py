@@ -19,7 +19,7 @@ from ..filters.names import SortKey, parse_sort_key, split_names, unquote_name
 from ..messages.numbers import format_count
 from ..messages.requests import MalformedJson
 from ..messages.search import InvalidSort
-from ..search import PageMember
+from ..search import AnswerMember
 from .body import MAX_JSON_VALUES, MAX_WRITE_RECORDS, MAX_WRITTEN_VALUES, parse_json
 from .envelope import MAX_REPORTED_ERRORS
 
@@ -65,7 +65,7 @@ class ParameterField(serializers.Field[Any, Any, Any, Any]):
         *,
         shown_default: str | int = "",
         repeated: bool = True,
-        answers: PageMember | None = None,
+        answers: AnswerMember | None = None,
         **options: Any,
     ) -> None:
         """

@@ -3,20 +3,20 @@ The only read path: from a resource and a query to records.
 
 ``reads`` answers from one version of a resource.  ``sql`` binds a query to it, ``plan`` chooses the
 statement that reads a page of records or all of them, and ``run`` runs it.  PostgreSQL writes each
-record as text, which is not parsed on its way to the client (``records``), unless a ``PageMember``
-needs it.
+record as text, which is not parsed on its way to the client (``records``), unless an
+``AnswerMember`` needs it.
 """
 
 from .plan import compile_sort_key, count_and_read
 from .query import (
     ID,
     MAX_LIMIT_IN_MEMORY,
+    AnswerMember,
     NextPage,
-    Page,
-    PageMember,
     Query,
     RecordsFormat,
     Relation,
+    SearchAnswer,
     build_relation,
     describe_fields,
 )
@@ -30,5 +30,5 @@ from .reads import (
     with_consistent_read,
 )
 from .records import FoundRecords, RawJson, RecordSizes, parse_raw_json
-from .run import RecordCopy, Stream, check_has_records, copy_records, count_matches, read_page
+from .run import RecordCopy, Stream, check_has_records, copy_records, count_matches, read_answer
 from .sql import BoundQuery, Column, Columns, bind_query

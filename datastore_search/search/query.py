@@ -37,7 +37,7 @@ _TEXT_FORMATS = frozenset({RecordsFormat.CSV, RecordsFormat.TSV})
 
 
 @dataclass(frozen=True, slots=True)
-class PageMember:
+class AnswerMember:
     """
     What a contrib app adds to a page, under a name in the answer.
 
@@ -79,7 +79,7 @@ class Query:
     include_total: bool = True
     include_next_page: bool = False
     records_format: RecordsFormat = RecordsFormat.OBJECTS
-    members: tuple[PageMember, ...] = ()
+    members: tuple[AnswerMember, ...] = ()
 
     @property
     def is_copied(self) -> bool:
@@ -174,7 +174,7 @@ class NextPage:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class SearchAnswer:
     """
     The answer.
 

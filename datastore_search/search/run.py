@@ -40,7 +40,7 @@ from .plan import (
     find_top_matches,
     keep_top_matches,
 )
-from .query import NextPage, Page, Query, RecordsFormat
+from .query import NextPage, Query, RecordsFormat, SearchAnswer
 from .reads import (
     JSON_LINES,
     ConsistentRead,
@@ -65,7 +65,7 @@ _DELIMITERS = {RecordsFormat.CSV: ",", RecordsFormat.TSV: "\t"}
 # A page -------------------------------------------------------------------------------------------
 
 
-def read_page(read: ConsistentRead, query: Query) -> Page:
+def read_answer(read: ConsistentRead, query: Query) -> SearchAnswer:
     """
     Read the records that match a query, from the top matches or to keep them.
 
@@ -102,7 +102,7 @@ def read_page(read: ConsistentRead, query: Query) -> Page:
                 ((last_id,),) = read.fetch_rows(plan.select_last_id())
                 if last_id is not None:
                     next_page = NextPage("lt" if bound.is_descending else "gt", int(last_id))
-        return Page(
+        return SearchAnswer(
             records=found.records,
             total=total if query.include_total else None,
             fields=bound.fields,

@@ -22,7 +22,7 @@ from datastore_search.search import (
     Query,
     Relation,
     open_snapshot,
-    read_page,
+    read_answer,
 )
 
 from ..builders import fetch_page, make_resource
@@ -238,7 +238,7 @@ def test_a_text_is_marked_where_a_search_finds_it(
     end = data.draw(st.integers(start + 1, len(text)))
     for q in (text[start:end], data.draw(st.sampled_from(PIECES))):
         with read_text(text, language) as read:
-            is_found = bool(read_page(read, Query(limit=1, q=q)).total)
+            is_found = bool(read_answer(read, Query(limit=1, q=q)).total)
             (spans,) = find_matches(read, Query(limit=1, q=q), [FieldText("a", text)])
 
         # A query that only excludes words has none to mark.

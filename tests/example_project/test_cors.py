@@ -104,7 +104,7 @@ def test_a_page_may_read_an_unexpected_error(
     def fail(*_args: object) -> None:
         raise RuntimeError
 
-    monkeypatch.setattr("datastore_search.api.actions.search.read_page", fail)
+    monkeypatch.setattr("datastore_search.api.actions.search.read_answer", fail)
 
     response = ask(client, {"resource_id": str(resource.pk)}, Origin=ORIGIN)
 

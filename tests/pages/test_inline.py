@@ -175,7 +175,7 @@ def test_an_unexpected_error_of_the_database_leaves_the_page(
     def raise_error(*_args: Any) -> None:
         raise ProgrammingError("secret words")
 
-    monkeypatch.setattr("datastore_search.contrib.pages.records.read_page", raise_error)
+    monkeypatch.setattr("datastore_search.contrib.pages.records.read_answer", raise_error)
 
     assert get_text(render("datastore_table id", id=resource.pk)) == "The records cannot be shown."
     settings.DEBUG = True

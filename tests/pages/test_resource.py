@@ -310,7 +310,7 @@ def test_a_transient_error_is_503(
     def raise_error(*_arguments: object) -> None:
         raise error
 
-    monkeypatch.setattr("datastore_search.contrib.pages.records.read_page", raise_error)
+    monkeypatch.setattr("datastore_search.contrib.pages.records.read_answer", raise_error)
 
     response = client.get(build_path(resource))
 

@@ -18,11 +18,11 @@ from ...filters import parse_filters
 from ...guards.clients import Client
 from ...search import (
     ConsistentRead,
-    Page,
     Query,
     RecordsFormat,
+    SearchAnswer,
     describe_fields,
-    read_page,
+    read_answer,
     retry_if_stale,
     with_consistent_read,
 )
@@ -155,22 +155,22 @@ def _search(request: Request, sent: Mapping[str, object]) -> Answer:
     client = Client.from_request(request)
     if name == TABLE_METADATA:
         reader = get_reader(request)
-        page = retry_if_stale(lambda: read_table_metadata(reader, query, client))
-        result = _build_result(call, TABLE_METADATA, {}, page)
-        return Answer(result, public=not reader.is_authenticated, record_count=page.record_count)
+        found = retry_if_stale(lambda: read_table_metadata(reader, query, client))
+        result = _build_result(call, TABLE_METADATA, {}, found)
+        return Answer(result, public=not reader.is_authenticated, record_count=found.record_count)
 
     def answer(read: ConsistentRead) -> Answer:
         resource = read.resource
         validators = authorize_read(request, resource, name, sent, query.limit)
-        page = read_page(read, query)
-        result = _build_result(call, str(resource.pk), resource.infos[get_language()], page)
-        return Answer(result, validators=validators, record_count=page.record_count)
+        found = read_answer(read, query)
+        result = _build_result(call, str(resource.pk), resource.infos[get_language()], found)
+        return Answer(result, validators=validators, record_count=found.record_count)
 
     return with_consistent_read(name, answer, client=client, as_snapshot=query.is_copied)
 
 
 def _build_result(
-    call: _SearchCall, resource_id: str, infos: Mapping[str, Mapping[str, Any]], page: Page
+    call: _SearchCall, resource_id: str, infos: Mapping[str, Mapping[str, Any]], found: SearchAnswer
 ) -> dict[str, Any]:
     """
     Build the result, with the paths of the first, next and previous page.
@@ -178,10 +178,10 @@ def _build_result(
     They are GET requests below the base called.  Source: CKAN 2.10 and 2.11, which link to a next
     page even after the last, and whose clients append the links to the base that they call.
     """
-    query, next_page = call.query, page.next_page
+    query, next_page = call.query, found.next_page
     in_force = {
         "resource_id": resource_id,
-        "fields": describe_fields(page.fields, infos),
+        "fields": describe_fields(found.fields, infos),
         "records_format": query.records_format.value,
         "limit": query.limit,
         "include_total": query.include_total,
@@ -205,11 +205,11 @@ def _build_result(
     }
     return {
         **(in_force | given | in_force),
-        **({} if page.total is None else {"total": page.total, "total_was_estimated": False}),
+        **({} if found.total is None else {"total": found.total, "total_was_estimated": False}),
         **({"next_page": {"_id": {next_page.operator: next_page.bound}}} if next_page else {}),
         "_links": links,
-        **page.members,
-        "records": page.records,
+        **found.members,
+        "records": found.records,
     }
 
 

@@ -11,7 +11,7 @@ from psycopg import sql
 from ...filters import Clause
 from ...guards.clients import Client
 from ...models import Alias, Reader, Resource
-from ...search import ConsistentRead, Page, Query, Relation, open_snapshot, read_page
+from ...search import ConsistentRead, Query, Relation, SearchAnswer, open_snapshot, read_answer
 
 #: The name of the pseudo table, used like a resource's id.
 TABLE_METADATA = "_table_metadata"
@@ -19,13 +19,13 @@ TABLE_METADATA = "_table_metadata"
 FIELD_TYPES = {"name": "text", "oid": "int8", "alias_of": "text"}
 
 
-def read_table_metadata(reader: Reader, query: Query, client: Client) -> Page:
+def read_table_metadata(reader: Reader, query: Query, client: Client) -> SearchAnswer:
     """
     Read the ids and aliases of the loaded resources that a user may read.
 
     The page has no total where it would be wrong.
 
-    Raises: as ``read_page``.
+    Raises: as ``read_answer``.
     """
     with open_snapshot(client) as session:
         using = session.connection.alias
@@ -33,8 +33,8 @@ def read_table_metadata(reader: Reader, query: Query, client: Client) -> Page:
         readable = loaded.readable_by(reader)
         named = loaded.filter(readable.condition).order_by().values_list("id", "table_version_id")
         text, parameters = named.query.get_compiler(using).as_sql()
-        page = read_page(ConsistentRead(session, _build_relation(text, parameters)), query)
-    return page if readable.is_complete else replace(page, total=None)
+        found = read_answer(ConsistentRead(session, _build_relation(text, parameters)), query)
+    return found if readable.is_complete else replace(found, total=None)
 
 
 def _build_relation(readable: LiteralString, parameters: Sequence[object]) -> Relation:

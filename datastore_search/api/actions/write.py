@@ -31,7 +31,7 @@ from ...search import (
     RawJson,
     build_relation,
     describe_fields,
-    read_page,
+    read_answer,
 )
 from ...search.records import Spool
 from ...writing import GivenField, Method, Writer, open_writer
@@ -118,7 +118,7 @@ def _read_records(writer: Writer, conditions: Sequence[Condition]) -> RawJson | 
     query = Query(limit=None, include_total=False, filters=tuple(conditions))
     relation = build_relation(writer.resource)
     read = ConsistentRead(writer.session, relation, writer.resource)
-    return read_page(read, query).records
+    return read_answer(read, query).records
 
 
 # datastore_create ---------------------------------------------------------------------------------

@@ -33,9 +33,9 @@ from ...search import (
     Columns,
     ConsistentRead,
     FoundRecords,
-    Page,
     Query,
     RecordSizes,
+    SearchAnswer,
     bind_query,
     compile_sort_key,
     copy_records,
@@ -73,12 +73,12 @@ class AggregateQuery:
     having: tuple[Condition, ...] = ()
 
 
-def read_aggregate(read: ConsistentRead, query: AggregateQuery) -> Page:
+def read_aggregate(read: ConsistentRead, query: AggregateQuery) -> SearchAnswer:
     """
     Compute the figures of the groups; a page of them is read like records.
 
-    Raises: as ``search.read_page``; ``InvalidParameters`` for what does not fit the fields, and for
-    numbers that are too large.
+    Raises: as ``search.read_answer``; ``InvalidParameters`` for what does not fit the fields, and
+    for numbers that are too large.
     """
     with (
         read.session.hold_slot(),
@@ -87,7 +87,7 @@ def read_aggregate(read: ConsistentRead, query: AggregateQuery) -> Page:
     ):
         bound = _BoundAggregate(read, query)
         found, total = _read_groups(read, bound)
-    return Page(
+    return SearchAnswer(
         records=found.records,
         total=total if query.query.include_total else None,
         fields=bound.fields,

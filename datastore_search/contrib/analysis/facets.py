@@ -164,7 +164,7 @@ def read_facets(read: ConsistentRead, query: FacetsQuery) -> FacetsAnswer:
     Facets that are not counted within ``conf.FACETS_TIMEOUT`` or a shorter ``query.timeout``, all
     together, are incomplete.
 
-    Raises: as ``search.read_page``; ``InvalidParameters`` for what does not fit the fields.
+    Raises: as ``search.read_answer``; ``InvalidParameters`` for what does not fit the fields.
     """
     with translate_database_errors(plain=query.query.plain):
         bound, tasks = _check(read, query)

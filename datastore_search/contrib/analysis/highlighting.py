@@ -23,10 +23,10 @@ from ...messages.parameters import InvalidParameter, InvalidParameters
 from ...messages.search import AnswerTooLarge
 from ...search import (
     MAX_LIMIT_IN_MEMORY,
+    AnswerMember,
     BoundQuery,
     ConsistentRead,
     FoundRecords,
-    PageMember,
     Query,
     RecordsFormat,
 )
@@ -270,7 +270,7 @@ def _check_query(query: Query) -> Iterator[InvalidParameter]:
         yield HighlightTooLarge(most=MAX_LIMIT_IN_MEMORY)
 
 
-HIGHLIGHTS = PageMember(
+HIGHLIGHTS = AnswerMember(
     "highlights",
     _check_query,
     highlight_records,

@@ -259,7 +259,7 @@ def suggest_queries(
     Only ``q`` is read, as plain words over all fields.  ``timeout`` is the time of all statements,
     if it is shorter than the setting.
 
-    Raises: as ``search.read_page``; ``InvalidParameters`` for what does not fit the fields.
+    Raises: as ``search.read_answer``; ``InvalidParameters`` for what does not fit the fields.
     """
     with translate_database_errors(plain=query.plain):
         bound = bind_query(read, query)

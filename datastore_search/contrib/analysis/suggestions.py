@@ -73,7 +73,7 @@ def suggest_values(read: ConsistentRead, asked: ValuesQuery) -> SuggestedValues:
     """
     Suggest values of a field.
 
-    Raises: as ``search.read_page``; ``InvalidParameters`` for what does not fit the fields.
+    Raises: as ``search.read_answer``; ``InvalidParameters`` for what does not fit the fields.
     """
     with translate_database_errors(plain=asked.query.plain):
         beginning, bound = _check(read, asked)

@@ -17,7 +17,7 @@ from ...field_types import Json, dump_json_as_sent
 from ...filters.names import format_sort_key
 from ...messages.bidi import BIDI_CONTROLS, show_bidi_controls
 from ...models import Resource
-from ...search import ConsistentRead, Page, Query, read_page
+from ...search import ConsistentRead, Query, SearchAnswer, read_answer
 from ...web.addresses import find_path, find_search_path, reverse_in_locale
 from ...web.views import parse_page_number
 from .columns import Column
@@ -50,16 +50,16 @@ class ApiView(ResourcePageView):
             return redirect(page_address)
         offset = (parse_page_number(self.request) - 1) * query.size
         search = replace(query.search, limit=query.size, offset=offset)
-        with closing(read_page(read, replace(search, limit=1))) as page:
+        with closing(read_answer(read, replace(search, limit=1))) as found:
             return {
                 "chips": build_chips(query, columns),
                 "page_address": page_address,
-                **_describe_call(self.request, path, resource, search, page),
+                **_describe_call(self.request, path, resource, search, found),
             }
 
 
 def _describe_call(
-    request: HttpRequest, path: str, resource: Resource, query: Query, page: Page
+    request: HttpRequest, path: str, resource: Resource, query: Query, found: SearchAnswer
 ) -> dict[str, Any]:
     """Write the programs for the records of a query, with the action's path, and the answer."""
     address, parameters = request.build_absolute_uri(path), build_query_parameters(query)
@@ -79,7 +79,7 @@ def _describe_call(
     return {
         "programs": [(name, write(call)) for name, write in _WRITERS.items()],
         "file_address": dump and add_query_string(dump, {"format": "csv", **parameters}.items()),
-        "answer": _write_answer(page),
+        "answer": _write_answer(found),
         "answer_address": "" if resource.private else add_query_string(path, texts.items()),
     }
 
@@ -112,15 +112,15 @@ def _dump(value: Json) -> str:
 _ESCAPED_CONTROLS = {code: f"\\u{code:04x}" for code in BIDI_CONTROLS}
 
 
-def _write_answer(page: Page) -> str:
+def _write_answer(found: SearchAnswer) -> str:
     """Write the beginning of the answer: its first record, cut where it is long."""
-    first = next(page.texts, b"").decode()
+    first = next(found.texts, b"").decode()
     if len(first) > MAX_SHOWN_RECORD_LENGTH:
         first = f"{first[:MAX_SHOWN_RECORD_LENGTH]}…"
     records = f"[\n      {show_bidi_controls(first)},\n      …\n    ]" if first else "[]"
     return (
         '{\n  "success": true,\n  "result": {\n'
-        f'    "total": {page.total or 0},\n    "records": {records},\n    …\n  }}\n}}'
+        f'    "total": {found.total or 0},\n    "records": {records},\n    …\n  }}\n}}'
     )
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from ...messages.parameters import InvalidParameters
 from ...messages.requests import UnknownRecord
-from ...search import ID, ConsistentRead, Query, read_page
+from ...search import ID, ConsistentRead, Query, read_answer
 from ...web.addresses import find_search_path, reverse_in_locale
 from .columns import Column
 from .maps.geometry import has_map
@@ -109,5 +109,5 @@ def _find_by_key(read: ConsistentRead, key: str) -> Record:
 def _read_records(read: ConsistentRead, query: Query) -> list[Record]:
     """Read whole records."""
     query = replace(query, fields=(ID, *read.relation.types), include_total=False)
-    with closing(read_page(read, query)) as page:
-        return [parse_record(text) for text in page.texts]
+    with closing(read_answer(read, query)) as found:
+        return [parse_record(text) for text in found.texts]

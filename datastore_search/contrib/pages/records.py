@@ -19,7 +19,7 @@ from ...filters import Condition, In, remove_operators
 from ...filters.words import UNSPACED_LETTERS, has_unspaced_letters, remove_diacritics, split_words
 from ...messages.bidi import show_bidi_controls
 from ...models import Resource
-from ...search import ID, ConsistentRead, Page, Query, read_page
+from ...search import ID, ConsistentRead, Query, SearchAnswer, read_answer
 from ..analysis.highlighting import FieldText, find_matches
 from .columns import Column, build_columns
 from .question import EMBED, PageQuery, QueryString
@@ -180,7 +180,7 @@ def _keep_first(pairs: Iterable[tuple[str, object]]) -> dict[str, object]:
 
 
 def build_rows(
-    page: Page,
+    found: SearchAnswer,
     columns: Sequence[Column],
     *,
     hidden: Sequence[Column],
@@ -195,7 +195,7 @@ def build_rows(
     """
     attributes = [column.cell_attributes for column in columns]
     rows = []
-    for position, text in enumerate(page.texts):
+    for position, text in enumerate(found.texts):
         record = parse_record(text)
         cells, cut = SafeString(), list[Column]()
         for column, attribute in zip(columns, attributes, strict=True):
@@ -314,16 +314,16 @@ def read_record_table(
         place = offset + position + 1
         return link_record(read.resource, address, record, place, f"{page_path}r/")
 
-    with closing(read_page(read, search)) as page:
-        text = b" ".join(text[:_MAX_SEARCHED_LENGTH] for text in page.texts if query.q)
+    with closing(read_answer(read, search)) as found:
+        text = b" ".join(text[:_MAX_SEARCHED_LENGTH] for text in found.texts if query.q)
         rows = build_rows(
-            page,
+            found,
             columns,
             hidden=hidden,
             marker=Marker(read, search, text.decode(errors="ignore")) if query.q else None,
             build_link=None if page_path is None else build_link,
         )
-        total = page.total or 0
+        total = found.total or 0
         around = sum(len(f'"{name}": ,'.encode()) for name in fields)  # in each JSON text
-        size = sum(map(len, page.texts)) / max(len(rows), 1) - around
+        size = sum(map(len, found.texts)) / max(len(rows), 1) - around
     return ShownTable(rows, total, max(size, 0) / len(fields))

@@ -179,7 +179,7 @@ def test_an_unexpected_error_discloses_nothing(
     def raise_error(*_args: object) -> None:
         raise RuntimeError("SELECT secret FROM django")
 
-    monkeypatch.setattr("datastore_search.api.actions.search.read_page", raise_error)
+    monkeypatch.setattr("datastore_search.api.actions.search.read_answer", raise_error)
 
     error = check_error(search(client, resource), 500, "Internal Server Error")
 

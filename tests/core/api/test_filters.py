@@ -25,7 +25,7 @@ from datastore_search.search import (
     ConsistentRead,
     Query,
     RecordsFormat,
-    read_page,
+    read_answer,
     with_consistent_read,
 )
 
@@ -272,7 +272,7 @@ def search_in(read: ConsistentRead, kind: str, operator: str, value: Any) -> lis
         conditions = parse_filters({kind: {operator: operand}})
         query = Query(limit=None, fields=("_id",), filters=conditions, records_format=LISTS)
         with transaction.atomic():
-            page = read_page(read, query)
+            page = read_answer(read, query)
     except InvalidParameters as refusal:
         faults = refusal.errors
     if faults:

@@ -16,7 +16,7 @@ from ....filters import Comparison, Condition
 from ....messages import shorten
 from ....messages.bidi import show_bidi_controls
 from ....messages.numbers import format_count
-from ....search import ID, ConsistentRead, Query, read_page
+from ....search import ID, ConsistentRead, Query, read_answer
 from ...analysis.aggregates import AggregateQuery, read_aggregate
 from ...analysis.groups import GroupBy
 from ...analysis.metrics import Metric
@@ -98,7 +98,7 @@ class MapReader:
         """
         Read the places.
 
-        Raises: as ``search.read_page`` and ``analysis.aggregates.read_aggregate``.
+        Raises: as ``search.read_answer`` and ``analysis.aggregates.read_aggregate``.
         """
         latitude, longitude = self.shown.latitude, self.shown.longitude
         if not latitude or not longitude:
@@ -127,8 +127,8 @@ class MapReader:
         return replace(self.query, filters=(*self.query.filters, *conditions))
 
     def _count(self, query: Query) -> int:
-        with closing(read_page(self.read, replace(query, limit=0))) as page:
-            return page.total or 0
+        with closing(read_answer(self.read, replace(query, limit=0))) as found:
+            return found.total or 0
 
     # One by one -----------------------------------------------------------------------------------
 
@@ -136,8 +136,8 @@ class MapReader:
         names = [column.name for column in (*columns, self.shown.title) if column]
         fields = dict.fromkeys([ID, *list_key_fields(self.read.resource), *names])
         search = replace(query, limit=limit, fields=tuple(fields), include_total=False)
-        with closing(read_page(self.read, search)) as page:
-            yield from page.texts
+        with closing(read_answer(self.read, search)) as found:
+            yield from found.texts
 
     def _read_records(
         self, query: Query, latitude: Column, longitude: Column
@@ -202,10 +202,10 @@ class MapReader:
             ]
         asked = replace(query, limit=GRID_CELLS**2)
         aggregate = AggregateQuery(asked, groups, tuple(metrics))
-        with closing(read_aggregate(self.read, aggregate)) as page:
+        with closing(read_aggregate(self.read, aggregate)) as found:
             places = [
                 self._build_cluster(latitude.name, longitude.name, parse_record(text))
-                for text in page.texts
+                for text in found.texts
             ]
         return tuple(sorted(places, key=lambda place: -place.count))
 
