@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import cache, partial, reduce
+from operator import itemgetter
 from time import monotonic
 from typing import Any, Final, LiteralString, NamedTuple
 
@@ -152,10 +153,6 @@ class _Task:
     key: GroupKey
     cache_key: FacetKey | None
 
-    @property
-    def has_bins(self) -> bool:
-        return self.facet.group.bins is not None
-
 
 def read_facets(read: ConsistentRead, query: FacetsQuery) -> FacetsAnswer:
     """
@@ -167,7 +164,13 @@ def read_facets(read: ConsistentRead, query: FacetsQuery) -> FacetsAnswer:
     Raises: as ``search.read_answer``; ``InvalidParameters`` for what does not fit the fields.
     """
     with translate_database_errors(plain=query.query.plain):
-        bound, tasks = _check(read, query)
+        errors: list[InvalidParameter] = []
+        keys = compile_group_keys([each.group for each in query.facets], read, "facets", errors)
+        bound = bind_query(read, query.query, errors)
+        tasks = [
+            _Task(facet, key, _build_cache_key(read, facet))
+            for facet, key in zip(query.facets, keys, strict=True)
+        ]
         version_id, using = read.resource.table_version_id, read.connection.alias
         # The version that statements see is compared after the profiles are read.
         get_profiles = cache(partial(read_profiles, version_id, using=using))
@@ -184,17 +187,6 @@ def read_facets(read: ConsistentRead, query: FacetsQuery) -> FacetsAnswer:
     if sum(map(len, answer.facets)) > MAX_MEMORY_BYTES:
         raise InvalidParameters([AnswerTooLarge(most=MAX_MEMORY_BYTES)])
     return answer
-
-
-def _check(read: ConsistentRead, query: FacetsQuery) -> tuple[BoundQuery, list[_Task]]:
-    """Check the query and the facets together."""
-    errors: list[InvalidParameter] = []
-    keys = compile_group_keys([each.group for each in query.facets], read, "facets", errors)
-    bound = bind_query(read, query.query, errors)
-    return bound, [
-        _Task(facet, key, _build_cache_key(read, facet))
-        for facet, key in zip(query.facets, keys, strict=True)
-    ]
 
 
 def _is_of_all_records(query: Query) -> bool:
@@ -218,7 +210,7 @@ def _render_stored(
 ) -> bytes | None:
     """Render a facet of all records, where what a load has counted gives it exactly."""
     facet, group = task.facet, task.facet.group
-    is_other = facet.is_by_value or facet.is_reversed or group.interval or task.has_bins
+    is_other = facet.is_by_value or facet.is_reversed or group.interval or group.bins is not None
     if is_other or not _is_of_all_records(facet.query):
         return None
     for counts in list_stored_counts(read.relation, get_profiles(), group.field):
@@ -245,7 +237,14 @@ def _count_missing(
     budget = TimeBudget(query.timeout)
     facets = list(known)
     total, is_complete = bound.known_total, True
-    for positions in _group_by_conditions(tasks, known):
+    # Facets with the same conditions are counted together; one to cache is by itself.
+    queries = [task.facet.query for task in tasks]
+    together: dict[int, list[int]] = {}
+    for position, task in enumerate(tasks):
+        if known[position] is None:
+            first = position if task.cache_key else queries.index(task.facet.query)
+            together.setdefault(first, []).append(position)
+    for positions in together.values():
         group = [tasks[position] for position in positions]
         is_total = group[0].facet.query == query.query
         counted = _count(read, budget, group, bound if is_total else None)
@@ -261,17 +260,6 @@ def _count_missing(
     if total is None:
         total = count_matches(read, bound)
     return FacetsAnswer(total, [each for each in facets if each], is_complete)
-
-
-def _group_by_conditions(tasks: Sequence[_Task], known: Sequence[bytes | None]) -> list[list[int]]:
-    """Group the positions of the missing facets by their conditions; one to cache is by itself."""
-    queries = [task.facet.query for task in tasks]
-    groups: dict[int, list[int]] = {}
-    for position, task in enumerate(tasks):
-        if known[position] is None:
-            first = position if task.cache_key else queries.index(task.facet.query)
-            groups.setdefault(first, []).append(position)
-    return list(groups.values())
 
 
 def _count(
@@ -294,7 +282,7 @@ def _count(
         return None
     if any(items is None for _position, items, *_others in rows):
         raise InvalidParameters([AnswerTooLarge(most=MAX_MEMORY_BYTES)])
-    return [_Counted(*figures) for _position, *figures in sorted(rows, key=lambda row: row[0])]
+    return [_Counted(*figures) for _position, *figures in sorted(rows, key=itemgetter(0))]
 
 
 def _select_facets(bound: BoundQuery, tasks: Sequence[_Task]) -> Clause:
@@ -304,18 +292,16 @@ def _select_facets(bound: BoundQuery, tasks: Sequence[_Task]) -> Clause:
     )
     # A single facet is grouped while the table is read, by several processes.
     hint: LiteralString = "MATERIALIZED " if len(tasks) > 1 else ""
-    selects = [_select_facet(task, position) for position, task in enumerate(tasks)]
+    selects = []
+    for position, task in enumerate(tasks):
+        has_bins = task.facet.group.bins is not None
+        select = (_select_bins if has_bins else _select_values)(task, position)
+        number = Clause(sql.Literal(position))
+        selects.append(
+            compose("(SELECT {} AS position, facet.* FROM ({}) AS facet)", number, select)
+        )
     united = reduce(partial(compose, "{} UNION ALL {}"), selects)
     return compose(f"WITH matches AS {hint}({{}}) {{}}", bound.select(keys), united)
-
-
-def _select_facet(task: _Task, position: int) -> Clause:
-    select = _select_bins if task.has_bins else _select_values
-    return compose(
-        "(SELECT {} AS position, facet.* FROM ({}) AS facet)",
-        Clause(sql.Literal(position)),
-        select(task, position),
-    )
 
 
 def _select_values(task: _Task, position: int) -> Clause:
@@ -427,14 +413,14 @@ def _select_bins(task: _Task, position: int) -> Clause:
 
 def _render(task: _Task, counted: _Counted) -> bytes:
     """Render a facet; the figures are null where nothing is counted."""
-    if task.has_bins:
+    if task.facet.group.bins is not None:
         own = {"min": counted.low or "null", "max": counted.high or "null"}
     else:
         own = {"distinct": dump_json(counted.distinct)}
     members = {
         "field": dump_json(task.facet.group.field),
         "type": dump_json(task.key.kind.name),
-        "bins" if task.has_bins else "values": f"[{counted.items}]",
+        "bins" if task.facet.group.bins is not None else "values": f"[{counted.items}]",
         "nulls": dump_json(counted.nulls),
         "others": dump_json(counted.others),
         **own,

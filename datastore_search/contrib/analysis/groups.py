@@ -194,30 +194,20 @@ def compile_group_keys(
     keys = []
     for group in groups:
         try:
-            keys.append(_compile_group_key(group, read, parameter))
+            keys.append(_compile(group, _check_group(group, read, parameter)))
         except InvalidParameter as error:
             errors.append(error)
     return keys
 
 
-def _compile_group_key(group: GroupBy, read: ConsistentRead, parameter: str) -> GroupKey:
+def _check_group(group: GroupBy, read: ConsistentRead, parameter: str) -> FieldType:
+    """Check that a field can be grouped by its options; return its type."""
     name, types = group.field, read.relation.types
     if name not in types:
         raise UnknownField(parameter=parameter, field=name[:MAX_SHOWN_LENGTH])
     kind = field_types[types[name]]
     if not kind.is_sortable:
         raise UngroupableField(parameter=parameter, field=name, type=kind.name)
-    option = _find_unsupported_option(group, kind)
-    if option:
-        raise UnsupportedOption(parameter=parameter, field=name, type=kind.name, option=option)
-    time_zone = group.time_zone[:MAX_SHOWN_LENGTH]
-    if time_zone and group.time_zone.lower() not in _list_time_zones(read.connection.alias):
-        raise UnknownTimeZone(parameter=parameter, time_zone=time_zone)
-    return _compile(group, kind)
-
-
-def _find_unsupported_option(group: GroupBy, kind: FieldType) -> str:
-    """Find an option that does not fit the type of the field."""
     is_number, has_day = kind.is_number, kind.has_day
     misfits = {
         "interval": group.interval and not has_day,
@@ -225,7 +215,13 @@ def _find_unsupported_option(group: GroupBy, kind: FieldType) -> str:
         "width": group.width is not None and not is_number,
         "bins": group.bins is not None and not (is_number or has_day),
     }
-    return next((option for option, is_misfit in misfits.items() if is_misfit), "")
+    for option, is_misfit in misfits.items():
+        if is_misfit:
+            raise UnsupportedOption(parameter=parameter, field=name, type=kind.name, option=option)
+    time_zone = group.time_zone[:MAX_SHOWN_LENGTH]
+    if time_zone and group.time_zone.lower() not in _list_time_zones(read.connection.alias):
+        raise UnknownTimeZone(parameter=parameter, time_zone=time_zone)
+    return kind
 
 
 def _compile(group: GroupBy, kind: FieldType) -> GroupKey:

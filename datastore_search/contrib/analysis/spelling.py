@@ -269,11 +269,13 @@ def suggest_queries(
             return _Speller(read, query, TimeBudget(timeout)).suggest(bound)
 
 
+@dataclass(frozen=True)
 class _Speller:
     """Corrects one query within one time budget."""
 
-    def __init__(self, read: ConsistentRead, query: Query, budget: TimeBudget) -> None:
-        self._read, self._query, self._budget = read, query, budget
+    _read: ConsistentRead
+    _query: Query
+    _budget: TimeBudget
 
     def suggest(self, bound: BoundQuery) -> Suggestions:
         rows = self._budget.fetch_rows(
@@ -282,7 +284,10 @@ class _Speller:
         if rows is None:
             return _TOO_SLOW
         ((count,),) = rows
-        words = _list_words(self._query.q) if count <= MAX_RARE_RECORDS else []
+        words: list[str] = []
+        if count <= MAX_RARE_RECORDS:
+            parts = dict.fromkeys(part.lower() for part in _split_query(self._query.q))
+            words = list(islice(filter(is_word, parts), _MAX_COMPARED_WORDS))
         counts = self._count_records(words)
         if counts is None:
             return _TOO_SLOW
@@ -382,12 +387,6 @@ def _split_query(q: str) -> list[str]:
     """Split a query into words and the text between them."""
     composed = unicodedata.normalize("NFC", q)
     return ["".join(letters) for _is_word, letters in groupby(composed, is_part_of_word)]
-
-
-def _list_words(q: str) -> list[str]:
-    """List the words of a query that may be compared, in lower case, each once."""
-    words = dict.fromkeys(part.lower() for part in _split_query(q))
-    return list(islice(filter(is_word, words), _MAX_COMPARED_WORDS))
 
 
 def _list_corrected_queries(

@@ -21,7 +21,7 @@ from ...search import ConsistentRead, Query, SearchAnswer, read_answer
 from ...web.addresses import find_path, find_search_path, reverse_in_locale
 from ...web.views import parse_page_number
 from .columns import Column
-from .forms import build_chips
+from .head import build_chips
 from .page import ResourcePageView, add_query_string
 from .question import PageQuery, build_query_parameters, format_filters
 

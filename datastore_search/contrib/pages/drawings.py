@@ -24,8 +24,7 @@ from ...web.caching import set_cache_headers
 from .charts.data import ChartQuery
 from .charts.png import can_draw_png, draw_png
 from .columns import Column, choose_columns
-from .forms import build_chips
-from .head import describe_head
+from .head import build_chips, describe_head
 from .languages import Phrase
 from .maps.geometry import MapQuery
 from .page import ResourcePageView

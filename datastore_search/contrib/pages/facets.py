@@ -23,11 +23,18 @@ from ..analysis.facets import Facet, FacetsQuery, read_facets
 from ..analysis.groups import GroupBy
 from ..analysis.spelling import MAX_RARE_RECORDS, NO_SUGGESTIONS, suggest_queries
 from ..analysis.stored_facets import list_stored_counts
-from .columns import MAX_VALUE_LENGTH, Column
-from .facet_fields import FacetField, FacetKind, choose_facets
-from .forms import Input, build_input
+from .columns import MAX_VALUE_LENGTH, Column, FacetField, FacetKind, choose_facets
+from .head import Input, build_input
 from .profiles import Histogram, draw_histogram, measure_bar
-from .question import OF_TABLE, YES_OR_NO, PageQuery, Pair, join_conditions, write_change
+from .question import (
+    OF_TABLE,
+    YES_OR_NO,
+    FieldCondition,
+    PageQuery,
+    Pair,
+    join_conditions,
+    write_change,
+)
 from .sections import PageQuestion, Place, Section
 from .values import Digits, format_value, parse_typed_value, write_value
 
@@ -46,6 +53,9 @@ _MAX_SHOWN = 10
 #: Values of a facet that is opened, and the parameter of the text that they must contain.
 _MAX_OPENED = 100
 _FIND = "find"
+
+#: Values that are counted, by whether the facet is opened.
+_LIMITS = {True: _MAX_OPENED, False: _MAX_COUNTED}
 
 #: Bins of a histogram that is counted for the page.
 _BINS = 20
@@ -118,7 +128,8 @@ def _show_facets(question: PageQuestion) -> Mapping[str, Any]:
     )
     counter = _Counter(read, query, question.profiles)
     counts = counter.count(shown)
-    builder = _Builder(query, {field.name: field for field in resource.schema})
+    asked = {condition.parameter: condition for condition in query.conditions}
+    builder = _Builder(query, {field.name: field for field in resource.schema}, asked)
     facets = [
         builder.build(position, field, counts[field.column.name])
         for position, field in enumerate(shown)
@@ -151,12 +162,14 @@ def _list_hidden(facets: Sequence[ShownFacet], query: PageQuery) -> tuple[Pair, 
 # Counting -----------------------------------------------------------------------------------------
 
 
+@dataclass
 class _Counter:
     """Counts facets, from stored counts if they cover the requested records."""
 
-    def __init__(self, read: ConsistentRead, query: PageQuery, profiles: Profiles | None) -> None:
-        self._read, self._query, self._profiles = read, query, profiles
-        self.is_complete = True
+    _read: ConsistentRead
+    _query: PageQuery
+    _profiles: Profiles | None
+    is_complete: bool = True
 
     def count(self, fields: Sequence[FacetField]) -> Mapping[str, Counts]:
         """Count all facets, by the names of their fields."""
@@ -170,11 +183,13 @@ class _Counter:
             stored = self._read_stored(field) if is_of_all else None
             if stored:
                 can_count = is_small or field.is_wanted
-                most = self._limit(field) if can_count else _MAX_SHOWN
+                most = _LIMITS[field.is_wanted] if can_count else _MAX_SHOWN
                 is_cut = len(stored.values) < min(stored.distinct, most)
                 stored = None if is_cut or (field.is_skewed and can_count) else stored
+            kind = field.column.field_type
+            is_time = kind.is_moment and not kind.has_day
             # A text has no figures, nor has a time of day.
-            if stored or field.kind is FacetKind.TEXT or _is_time(field.column):
+            if stored or field.kind is FacetKind.TEXT or is_time:
                 profile = self._profiles and self._profiles.fields.get(field.column.name)
                 # Without a profile it is not known whether records lack a value.
                 nulls = 0 if profile and not profile["nulls"] else None
@@ -183,9 +198,6 @@ class _Counter:
                 asked.append((field, query))
         return counts | (self._count_matches(asked) if asked else {})
 
-    def _limit(self, field: FacetField) -> int:
-        return _MAX_OPENED if field.is_wanted else _MAX_COUNTED
-
     def _exclude_own(self, field: FacetField) -> Query:
         """Make the query of the conditions that are not on a field itself, and of what to find."""
         query, name = self._query, field.column.name
@@ -193,7 +205,7 @@ class _Counter:
         filters = (*join_conditions(own), *exclude_field(query.filters, name))
         if field.can_be_searched and query.find:
             filters = (*filters, Comparison(name, "icontains", query.find))
-        return Query(limit=None, q=query.q, filters=filters)
+        return Query(limit=None, q=query.search.q, filters=filters)
 
     def _count_matches(self, asked: Sequence[tuple[FacetField, Query]]) -> dict[str, Counts]:
         """Count facets within the time of a page; those that take longer are of all records."""
@@ -205,7 +217,7 @@ class _Counter:
                     is_logarithmic=field.is_skewed,
                 ),
                 query,
-                limit=self._limit(field),
+                limit=_LIMITS[field.is_wanted],
             )
             for field, query in asked
         ]
@@ -257,7 +269,7 @@ class _Counter:
             return None
         values = [
             (json.loads(value, parse_int=Digits, parse_float=Digits), count)
-            for value, count in counts.values[: self._limit(field)]
+            for value, count in counts.values[: _LIMITS[field.is_wanted]]
         ]
         listed = sum(count for _value, count in values)
         others = (self._read.relation.record_count or 0) - counts.nulls - listed
@@ -267,12 +279,13 @@ class _Counter:
 # Describing ---------------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True)
 class _Builder:
     """Describes facets as the template takes them."""
 
-    def __init__(self, query: PageQuery, fields: Mapping[str, Field]) -> None:
-        self._query, self._fields = query, fields
-        self._asked = {condition.parameter: condition for condition in query.conditions}
+    _query: PageQuery
+    _fields: Mapping[str, Field]
+    _asked: Mapping[str, FieldCondition]
 
     def build(self, position: int, field: FacetField, counts: Counts) -> ShownFacet:
         """Describe a facet; values that turn out to be many have the inputs of a text."""
@@ -370,10 +383,6 @@ def _fold(column: Column, text: str) -> str:
     return text.casefold() if column.field_type.is_text else text
 
 
-def _is_time(column: Column) -> bool:
-    return column.field_type.is_moment and not column.field_type.has_day
-
-
 # Similar queries and the sections -----------------------------------------------------------------
 
 #: The time of the suggestions of a page.
@@ -390,7 +399,7 @@ def _suggest_links(question: PageQuestion) -> Mapping[str, Any] | None:
     read, query, found = question.read, question.query, NO_SUGGESTIONS
     if question.total > MAX_RARE_RECORDS:
         return None
-    if query.q:
+    if query.search.q:
         asked = replace(query.search, sort=())
         try:
             found = suggest_queries(read, asked, timedelta(seconds=MAX_SUGGESTION_SECONDS))

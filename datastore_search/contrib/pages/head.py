@@ -1,11 +1,12 @@
-"""The head of the views of a question, the resource, tabs and forms; the page *About*."""
+"""The head of the views of a question: the resource, tabs, chips and forms; the page *About*."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, cast
 
 from django.utils.html import linebreaks
 from django.utils.safestring import SafeString
@@ -15,19 +16,289 @@ from django.utils.translation import pgettext
 
 from ...api.actions import actions
 from ...downloads.formats import formats
+from ...field_types import Json, dump_json_as_sent, field_types
+from ...filters import And, Comparison, Condition, In, Or
+from ...filters.operators import Operand, Operator, operators
+from ...messages import shorten
 from ...messages.bidi import show_bidi_controls
 from ...messages.numbers import format_count
-from ...models import read_profiles
-from ...search import ConsistentRead
+from ...models import Field, read_profiles
+from ...search import ID, ConsistentRead
 from ...web.addresses import find_path, reverse_in_locale
-from .columns import Column, choose_columns
-from .facet_fields import FacetKind, list_facet_fields
-from .forms import build_chips, build_filter_form
+from .columns import Column, FacetKind, choose_columns, list_facet_fields
+from .languages import Phrase, compose_phrase, join_phrases, mark_text
 from .maps.geometry import has_map
 from .page import ResourcePageView, add_query_string
-from .profiles import describe_fields
-from .question import OF_TABLE, PageQuery, QueryString, clean_parameters
+from .profiles import MAX_PROFILED_LENGTH, describe_fields
+from .question import (
+    CHOSEN_VALUE,
+    IS_EMPTY,
+    NOT_EMPTY,
+    OF_TABLE,
+    OPERATORS,
+    VALUE_SEPARATOR,
+    YES_OR_NO,
+    FieldCondition,
+    PageQuery,
+    Pair,
+    QueryString,
+    clean_parameters,
+    format_filters,
+    write_change,
+)
 from .sections import PageQuestion, Place, build_sections
+from .values import parse_typed_value
+
+#: Letters of a value on a chip.
+_MAX_VALUE_LENGTH = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Chip:
+    """The words of one part of a query, and the change that removes it."""
+
+    text: Phrase
+    change: str
+
+
+def build_chips(query: PageQuery, columns: Iterable[Column]) -> list[Chip]:
+    """Make a chip of each part of a query, in the words of the columns of all fields."""
+    return list(_ChipBuilder(query, {column.name: column for column in columns}).build())
+
+
+#: In place of the parts beyond the first ones.
+_MORE = mark_text("…")
+
+
+@dataclass(frozen=True)
+class _ChipBuilder:
+    _query: PageQuery
+    _columns: Mapping[str, Column]
+
+    def build(self) -> Iterator[Chip]:
+        query = self._query
+        if query.search.q:
+            text = compose_phrase(_("Search: %(words)s"), words=_shorten(query.search.q))
+            yield Chip(text, write_change("q"))
+        for condition in query.conditions:
+            for value, text in self._describe_own(condition):
+                yield Chip(text, write_change(f"-{condition.parameter}", value))
+        for each in query.filters:
+            kept = [other for other in query.filters if other is not each]
+            rest = [dump_json_as_sent(format_filters(kept))] if kept else []
+            yield Chip(self.describe(each), write_change("filters", *rest))
+        if query.search.sort:
+            arrows = {False: "↑", True: "↓"}
+            keys = [
+                join_phrases(" ", [self._label(key.field), mark_text(arrows[key.descending])])
+                for key in query.search.sort
+            ]
+            text = compose_phrase(_("Sorted by %(fields)s"), fields=join_phrases(", ", keys))
+            yield Chip(text, write_change("sort"))
+        for name in query.hidden:
+            text = compose_phrase(_("Hidden: %(field)s"), field=self._label(name))
+            yield Chip(text, write_change("-hide", name))
+        if query.fields:
+            yield Chip(mark_text(_("Chosen columns")), write_change("fields"))
+
+    def _describe_own(self, condition: FieldCondition) -> Iterator[tuple[str, Phrase]]:
+        """Describe each value of a condition as it was typed."""
+        name, operator = condition.field.name, OPERATORS[condition.operator]
+        for value in condition.values:
+            is_list = operator.operand is Operand.LIST
+            parts = value.split(VALUE_SEPARATOR) if is_list else [value]
+            shown = [self._mark(name, _shorten(part.strip())) for part in parts]
+            if field_types[condition.field.type].is_boolean:
+                shown = [mark_text(str(YES_OR_NO.get(value, _shorten(value))))]
+            operand = IS_EMPTY.get(value, False) if operator.operand is Operand.BOOLEAN else value
+            yield value, self._say(name, operator, operand, shown)
+
+    def _say(self, name: str, operator: Operator, operand: Json, shown: Sequence[Phrase]) -> Phrase:
+        """Put a condition into the words of its operator, with the values as they are shown."""
+        values = {f"value{number}": each for number, each in enumerate(shown, 1)}
+        value = join_phrases(pgettext("conditions", " or "), shown)
+        words = operator.choose_words(operand)
+        return compose_phrase(words, field=self._label(name), value=value, **values)
+
+    def _label(self, name: str) -> Phrase:
+        if name == ID:
+            return mark_text(_("No."))
+        return self._columns[name].marked_label if name in self._columns else mark_text(name)
+
+    def _mark(self, name: str, value: str) -> Phrase:
+        """Mark a value with the language of the values of its field."""
+        return mark_text(value, self._columns[name].value_language if name in self._columns else "")
+
+    def _format_value(self, name: str, value: Json) -> Phrase:
+        if value is None:
+            return mark_text(_("empty"))
+        if isinstance(value, bool):
+            return mark_text(str(YES_OR_NO["true" if value else "false"]))
+        return self._mark(
+            name, _shorten(value if isinstance(value, str) else dump_json_as_sent(value))
+        )
+
+    def describe(self, condition: Condition, *, is_member: bool = False) -> Phrase:
+        """Describe a condition of the API; a member of a group that joins others has brackets."""
+        while isinstance(condition, And | Or) and len(condition.conditions) == 1:
+            condition = condition.conditions[0]
+        if isinstance(condition, And | Or):
+            parts = [self.describe(each, is_member=True) for each in condition.conditions[:10]]
+            parts += [_MORE] if len(condition.conditions) > len(parts) else []
+            is_and, is_joined = isinstance(condition, And), True
+            word = pgettext("conditions", " and ") if is_and else pgettext("conditions", " or ")
+            phrase = join_phrases(word, parts)
+        else:
+            name, operator, operand = _split_condition(condition)
+            listed = operand if operator.operand is Operand.LIST else [operand]
+            values = cast("Sequence[Json]", listed)
+            shown = [self._format_value(name, value) for value in values[:10]]
+            shown += [_MORE] if len(values) > len(shown) else []
+            is_joined = len(shown) > 1
+            phrase = self._say(name, operator, operand, shown)
+        if is_member and is_joined:
+            return compose_phrase("(%(condition)s)", condition=phrase)
+        return phrase
+
+
+def _split_condition(condition: In | Comparison) -> tuple[str, Operator, Json]:
+    """Split a condition into its field, its operator and its operand."""
+    if isinstance(condition, Comparison):
+        return condition.field, operators[condition.operator], condition.value
+    if condition.values == (None,):
+        return condition.field, operators["isnull"], True
+    return condition.field, operators["in"], list(condition.values)
+
+
+def _shorten(text: str) -> str:
+    return shorten(show_bidi_controls(text), _MAX_VALUE_LENGTH)
+
+
+# The form -----------------------------------------------------------------------------------------
+
+#: The fields with inputs of their own.
+MAX_FIELDS = 12
+
+#: Fields of a table up to which each is offered for another condition, or else those shown.
+_MAX_OPTIONS = 200
+
+#: Different values of a field whose most common ones are suggested.
+_MAX_SUGGESTED_DISTINCT = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """
+    One input: its ``value`` comes from the address, as typed.
+
+    The browser offers the ``suggestions`` while a user types.
+    """
+
+    id: str
+    name: str
+    operator_label: str
+    value: str
+    attributes: Mapping[str, str]
+    choices: tuple[Pair, ...] = ()
+    error: str = ""
+    suggestions: tuple[str, ...] = ()
+
+
+def build_filter_form(question: PageQuestion) -> dict[str, Any]:
+    """
+    Describe the form that asks for what a page asks for, and for more.
+
+    ``groups`` are fields with their inputs, one or two for the ends of a range: the first fields,
+    and those of values that cannot be read.  ``hidden`` are the parameters without an input.
+    Another condition may be on ``fields``, by the ``operators``.
+    """
+    query, columns = question.query, {column.name: column for column in question.columns}
+    asked = {each.parameter: each for each in query.conditions}
+    offered = [(f"{number}", field) for number, field in enumerate(question.read.resource.schema)]
+    inputs = [(at, each, names) for at, each in offered if (names := _choose_operators(each))]
+    del inputs[MAX_FIELDS:]
+    known = {f"{name}.{field.name}" for _at, field, names in inputs for name in names}
+    inputs += [
+        (f"wrong-{number}", each.field, (each.operator,))
+        for number, each in enumerate(query.conditions)
+        if each.error and each.parameter not in known
+    ]
+    known |= {f"{name}.{field.name}" for _at, field, names in inputs for name in names}
+    shown = {(name, each.values[0]) for name, each in asked.items() if name in known}
+    is_narrow = len(columns) <= _MAX_OPTIONS
+    fields = tuple(columns.values()) if is_narrow else question.choice.columns
+    is_not_empty = (NOT_EMPTY, str(OPERATORS["empty"].label_if_false))
+    return {
+        "groups": [
+            (
+                columns[field.name],
+                [
+                    build_input(f"field-{at}-{name}", field, name, asked, question.field_profiles)
+                    for name in names
+                ],
+            )
+            for at, field, names in inputs
+        ],
+        "hidden": [
+            pair
+            for pair in query.query_string.pairs
+            if pair[0] not in ("q", CHOSEN_VALUE) and pair not in shown
+        ],
+        "has_errors": bool(query.errors) or any(each.error for each in query.conditions),
+        "fields": fields,
+        "has_other_fields": len(fields) < len(columns),
+        "operators": [*((name, str(each.label)) for name, each in OPERATORS.items()), is_not_empty],
+        "chosen_value": dict(query.query_string.pairs).get(CHOSEN_VALUE, ""),
+    }
+
+
+def build_input(
+    id_: str,
+    field: Field,
+    operator: str,
+    asked: Mapping[str, FieldCondition],
+    profiles: Mapping[str, Mapping[str, Any]] = {},
+) -> Input:
+    """
+    Build the input of a condition, with what is ``asked`` for by a parameter of its name.
+
+    Of a text with few values, the most common ones are suggested, as its profile has them.
+    """
+    name, profile = f"{operator}.{field.name}", profiles.get(field.name, {})
+    value, error = (asked[name].values[0], asked[name].error) if name in asked else ("", "")
+    kind = field_types[field.type]
+    attributes = kind.input_attributes
+    if "type" in attributes:
+        # The browser's own input, for a day, would hide a value that is wrong.
+        attributes = {} if error else attributes
+        value = value if error else parse_typed_value(kind.name, value)
+    is_choice = kind.is_boolean and not error
+    suggestions = []
+    is_category = kind.is_text and profile.get("distinct", 0) <= _MAX_SUGGESTED_DISTINCT
+    if operator == "field" and is_category:
+        common = [str(each["value"]) for each in profile.get("top", ())]
+        suggestions = [each for each in common if len(each) < MAX_PROFILED_LENGTH and each.strip()]
+    return Input(
+        id_,
+        name,
+        "" if operator == "field" else str(OPERATORS[operator].label),
+        value,
+        attributes,
+        tuple((key, str(label)) for key, label in YES_OR_NO.items()) if is_choice else (),
+        error,
+        tuple(suggestions),
+    )
+
+
+def _choose_operators(field: Field) -> tuple[str, ...]:
+    """Choose the operators with inputs: a range, or equality; none for lists and JSON."""
+    kind = field_types[field.type]
+    if kind.has_range:
+        return ("from", "to")
+    return () if kind.is_nested else ("field",)
+
+
+# The head -----------------------------------------------------------------------------------------
 
 
 def render_markdown(text: str, max_length: int) -> SafeString:
@@ -99,7 +370,8 @@ def _list_suggestions(question: PageQuestion) -> list[str]:
     texts = [each for each in question.columns if each.field_type.is_text and each.name in profiles]
     fields = [each for each in list_facet_fields(texts, profiles) if each.kind is FacetKind.VALUES]
     names = [each.column.name for each in fields]
-    names.sort(key=lambda name: -profiles[name]["distinct"])
+    order = {name: -profiles[name]["distinct"] for name in names}
+    names.sort(key=order.__getitem__)
     sent = (("resource_id", str(resource.pk)), ("limit", str(MAX_SUGGESTED_VALUES)))
     return [
         add_query_string(path, [*sent, ("field", name)]) for name in names[:MAX_SUGGESTED_FIELDS]

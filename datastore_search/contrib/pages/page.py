@@ -32,7 +32,6 @@ from django.utils.html import format_html
 from django.utils.module_loading import import_string
 from django.utils.translation import gettext_lazy
 
-from ...models import Resource
 from ...search import ConsistentRead
 from ...web.addresses import find_path, keep_locale, reverse_in_locale
 from ...web.caching import Validators, set_cache_headers
@@ -45,11 +44,11 @@ from .question import (
     CHANGE,
     EMBED,
     PageQuery,
+    PageQueryParser,
     Pair,
     apply_change,
     clean_parameters,
     list_shared_parameters,
-    parse_page_query,
 )
 
 Parameters = Iterable[tuple[str, str]]
@@ -275,13 +274,20 @@ class ResourcePageView(ResourceWebView, PageView):
         """Answer the question of the parameters, for a user who may read the resource."""
         resource = read.resource
         self.check_may_read(resource)
-        validators = self._build_validators(resource)
+        validators = None
+        # For a user who is signed in, a page may show more than its records decide.
+        if conf.PAGES_VERSION and not self.request.user.is_authenticated:
+            # A browser that has the page keeps its policy.
+            policy = list_frame_ancestors() if self.is_embedded else ()
+            validators = Validators.from_resource(
+                resource, self.request, conf.PAGES_VERSION, *policy, vary=_VARY
+            )
         self.status, self.is_complete, self.link = HTTPStatus.OK, True, ""
         if CHANGE in self.request.GET:
             changed = apply_change(self.request.GET, list(resource.types))
             return redirect(add_query_string(self.request.path, changed))
         self.parameters = clean_parameters(self.request.GET)
-        query = parse_page_query(self.parameters, read)
+        query = PageQueryParser(self.parameters, read).parse()
         self.shared_parameters = list_shared_parameters(query)
         with ExitStack() as self.held:
             context = self.build_context(read, query, build_columns(resource))
@@ -310,23 +316,6 @@ class ResourcePageView(ResourceWebView, PageView):
         A page of a question with errors sets ``status``; one with figures that took too long
         is not ``is_complete``, and no cache repeats it.  ``link`` is its header of that name.
         """
-
-    def _build_validators(self, resource: Resource) -> Validators | None:
-        """
-        Build the page's validators.
-
-        None where the page may show more than its records decide: for an authenticated user, and
-        without the setting ``PAGES_VERSION``.
-
-        Raises: ``NotModified`` when the client has the page already.
-        """
-        if not conf.PAGES_VERSION or self.request.user.is_authenticated:
-            return None
-        # A browser that has the page keeps its policy.
-        policy = list_frame_ancestors() if self.is_embedded else ()
-        return Validators.from_resource(
-            resource, self.request, conf.PAGES_VERSION, *policy, vary=_VARY
-        )
 
 
 class NamedPageView(ResourceWebView, PageView):

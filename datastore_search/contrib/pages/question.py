@@ -369,10 +369,6 @@ class PageQuery:
     errors: tuple[str, ...] = ()
 
     @property
-    def q(self) -> str:
-        return self.search.q
-
-    @property
     def is_valid(self) -> bool:
         """Return whether the records can be searched."""
         return not self.all_errors
@@ -385,7 +381,7 @@ class PageQuery:
 
     @property
     def has_conditions(self) -> bool:
-        return bool(self.q or self.conditions or self.filters)
+        return bool(self.search.q or self.conditions or self.filters)
 
     @property
     def has_chosen_columns(self) -> bool:
@@ -403,7 +399,11 @@ def clean_parameters(sent: QueryDict) -> list[Pair]:
         (name, value)
         for name, values in sent.lists()
         for value in dict.fromkeys(values)
-        if value and (name in _KNOWN or split_parameter(name)) and not _is_default(name, value)
+        if value and (name in _KNOWN or split_parameter(name))
+        # A parameter changes something.
+        if name != "limit" or value in map(str, PAGE_SIZES[1:])
+        if name != EMBED or value == "1"
+        if name != "columns" or (value != "1" and _POSITION.fullmatch(value))
     ]
     field, value = sent.get(CHOSEN_FIELD, ""), sent.get(CHOSEN_VALUE, "")
     operator = sent.get(CHOSEN_OPERATOR) or "field"
@@ -421,24 +421,6 @@ def clean_parameters(sent: QueryDict) -> list[Pair]:
     return pairs
 
 
-def _is_default(name: str, value: str) -> bool:
-    """Return whether a parameter changes nothing, or cannot."""
-    if name == "limit":
-        return value not in map(str, PAGE_SIZES[1:])
-    if name == EMBED:
-        return value != "1"
-    return name == "columns" and (value == "1" or not _POSITION.fullmatch(value))
-
-
-def parse_page_query(pairs: Iterable[Pair], read: ConsistentRead) -> PageQuery:
-    """
-    Parse clean parameters of a page, whose errors are kept beside what they are about.
-
-    Raises: ``QueryStringTooLong``, ``TooManyConditions``.
-    """
-    return _Parser(pairs, read).parse()
-
-
 def list_shared_parameters(query: PageQuery) -> list[Pair]:
     """
     List the parameters that ask for the same on a page in another language.
@@ -453,10 +435,11 @@ def list_shared_parameters(query: PageQuery) -> list[Pair]:
     return pairs
 
 
-class _Parser:
-    """Parses one address, and collects its errors; the limits of ``filters`` are the API's."""
+class PageQueryParser:
+    """Parses one address, whose errors are kept beside what they are about."""
 
     def __init__(self, pairs: Iterable[Pair], read: ConsistentRead) -> None:
+        """Take clean parameters; the limits of their ``filters`` are those of the API."""
         self._pairs = [pair for pair in pairs if pair[0] != "page"]
         self._values: dict[str, list[str]] = {}
         for name, value in self._pairs:
@@ -466,6 +449,11 @@ class _Parser:
         self._errors: list[str] = []
 
     def parse(self) -> PageQuery:
+        """
+        Parse the address.
+
+        Raises: ``QueryStringTooLong``, ``TooManyConditions``.
+        """
         query_string = QueryString(tuple(self._pairs))
         if len(query_string.query) > MAX_QUESTION_LENGTH:
             raise QueryStringTooLong(most=MAX_QUESTION_LENGTH)
@@ -512,8 +500,10 @@ class _Parser:
                 )
 
     def _parse_filters(self, text: str) -> tuple[Condition, ...]:
+        if not text:
+            return ()
         try:
-            filters = parse_json(text or "{}")
+            filters = parse_json(text)
         except MalformedJson:
             filters = None
         if not isinstance(filters, Mapping | list):

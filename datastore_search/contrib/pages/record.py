@@ -44,7 +44,7 @@ class RecordView(ResourcePageView):
         found = self._find_beside(read, query, key)
         record, beside = found or (_find_by_key(read, key), {})
         self.record_count = 1
-        asked = query.search if query.q and query.is_valid else None
+        asked = query.search if query.search.q and query.is_valid else None
         marker = Marker(read, asked, " ".join(map(str, record.values()))) if asked else None
         filters = decode_key(resource, key) or ()
         own = PageQuery(query.query_string, Query(limit=None, filters=filters))

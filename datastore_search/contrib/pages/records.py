@@ -302,7 +302,7 @@ def read_record_table(
     ``page_path`` is the path of the data page, if the links to records are not relative to it; with
     None there are no links.
     """
-    is_searched = query.q and page_path == ""  # other pages have no excerpts
+    is_searched = query.search.q and page_path == ""  # other pages have no excerpts
     hidden = [each for each in build_columns(read.resource) if is_searched and each not in columns]
     # The keys of records are read for their links, hidden columns for the words in them.
     names = [each.name for each in (*columns, *hidden)]
@@ -315,12 +315,12 @@ def read_record_table(
         return link_record(read.resource, address, record, place, f"{page_path}r/")
 
     with closing(read_answer(read, search)) as found:
-        text = b" ".join(text[:_MAX_SEARCHED_LENGTH] for text in found.texts if query.q)
+        text = b" ".join(text[:_MAX_SEARCHED_LENGTH] for text in found.texts if query.search.q)
         rows = build_rows(
             found,
             columns,
             hidden=hidden,
-            marker=Marker(read, search, text.decode(errors="ignore")) if query.q else None,
+            marker=Marker(read, search, text.decode(errors="ignore")) if query.search.q else None,
             build_link=None if page_path is None else build_link,
         )
         total = found.total or 0

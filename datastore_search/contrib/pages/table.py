@@ -28,8 +28,7 @@ from ...search import ConsistentRead
 from ...web.addresses import ResourceAddresses, find_path, find_search_path, reverse_in_locale
 from ...web.views import parse_page_number
 from .columns import Column, ColumnChoice, choose_columns, choose_names
-from .forms import build_chips
-from .head import describe_head
+from .head import build_chips, describe_head
 from .maps.geometry import has_map
 from .page import Parameters, ResourcePageView, add_query_string
 from .profiles import FieldNote, describe_fields
@@ -101,21 +100,18 @@ class Heading:
     ``sort`` changes to the next order: ascending, descending, none; empty for a type without an
     order.  ``aria_sort`` is the order that the records have by this column, if any.  ``note`` has
     the statistics of all values, where they are shown.  A button of the ``menu`` has a change and
-    a label.
+    a label; ``buttons`` are its HTML, for which a template would take twice the time.
     """
 
     column: Column
     sort: str
     aria_sort: str
     note: FieldNote | None
-    menu: Sequence[tuple[str, str]] = ()
+    menu: Sequence[tuple[str, str]]
+    buttons: SafeString
 
-    @property
-    def buttons(self) -> SafeString:
-        """The HTML of the menu, for which a template would take twice the time."""
-        return format_html_join(
-            "", '<li><button form=ask name=set value="{}">{}</button>', self.menu
-        )
+
+_BUTTON = '<li><button form=ask name=set value="{}">{}</button>'
 
 
 def build_headings(
@@ -131,7 +127,8 @@ def build_headings(
             following = {"": [SortKey(column.name)], "ascending": [SortKey(column.name, True)]}
             change = write_change("sort", *map(format_sort_key, following.get(aria_sort, [])))
         menu = list(_list_menu(note, query)) if note else ()
-        headings.append(Heading(column, change, aria_sort, note, menu))
+        buttons = format_html_join("", _BUTTON, menu)
+        headings.append(Heading(column, change, aria_sort, note, menu, buttons))
     return headings
 
 
@@ -291,7 +288,7 @@ class ResourceView(ResourcePageView):
             question, Place.HEAD, Place.BESIDE, Place.RESULT, Place.BELOW
         )
         notes = describe_fields(choice.columns, profiles)
-        is_asked = query.q or query.search.filters
+        is_asked = query.search.q or query.search.filters
         # The histograms are of all records.
         shown = [replace(each, histogram=None) if is_asked else each for each in notes]
         context["headings"] = build_headings(choice.columns, query, shown)

@@ -189,11 +189,6 @@ def _format_day(text: str, _language: str | None) -> str:
     return dateformat.format(day, get_format("SHORT_DATE_FORMAT"))
 
 
-def _format_date(value: object) -> str:
-    text = str(value)
-    return _format_day(text, get_language()) if _DAY.fullmatch(text) else text
-
-
 def _format_plain(value: object) -> str:
     if isinstance(value, bool):
         return _("yes") if value else _("no")
@@ -206,7 +201,8 @@ def _format_moment(value: object) -> str:
     """Write a day, and its time after a blank, not ``T``; a filter takes it in this form."""
     day, _separator, clock = str(value).partition("T")
     clock = clock.removesuffix("+00:00").removesuffix(".000")
-    return f"{_format_date(day)} {clock}" if clock else _format_date(day)
+    day = _format_day(day, get_language()) if _DAY.fullmatch(day) else day
+    return f"{day} {clock}" if clock else day
 
 
 def _format_float(value: object) -> str:

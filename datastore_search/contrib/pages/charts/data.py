@@ -28,8 +28,15 @@ from ...analysis.errors import (
 )
 from ...analysis.groups import INTERVALS, GroupBy
 from ...analysis.metrics import Metric
-from ..columns import Column, find_column
-from ..facet_fields import FacetKind, find_kind, is_skewed, list_facet_fields, list_useful
+from ..columns import (
+    Column,
+    FacetKind,
+    find_column,
+    find_kind,
+    is_skewed,
+    list_facet_fields,
+    list_useful,
+)
 from ..languages import Phrase, capitalize_phrase, compose_phrase, mark_text
 from ..question import Pair
 from ..records import parse_record

@@ -285,4 +285,6 @@ class MapParser:
 
 
 def has_map(columns: Sequence[Column], profiles: Mapping[str, Mapping[str, Any]]) -> bool:
-    return MapParser(columns, profiles).parse({}) is not None
+    types = {column.name: column.type for column in columns}
+    pair = find_coordinate_fields(types, read_ranges(profiles))
+    return bool(pair or find_geometry_field(types))

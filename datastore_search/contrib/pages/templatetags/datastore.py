@@ -26,10 +26,10 @@ from ....web.errors import REPORTED_ERRORS, describe_error
 from ..charts.chart import Chart
 from ..columns import build_columns, choose_columns
 from ..drawings import QuestionDrawing
-from ..forms import build_chips
+from ..head import build_chips
 from ..languages import join_phrases, mark_text
 from ..maps.map import Map
-from ..question import PAGE_SIZES, PageQuery, QueryString, parse_page_query
+from ..question import PAGE_SIZES, PageQuery, PageQueryParser, QueryString
 from ..records import read_record_table
 from ..table import build_headings, format_range
 
@@ -166,7 +166,7 @@ def _answer(
                 path = reverse("datastore_search:resource", args=[read.resource.pk])
             else:
                 path = reverse_in_locale(request, "resource", read.resource.pk)
-        return answer(read, parse_page_query(pairs, read), path)
+        return answer(read, PageQueryParser(pairs, read).parse(), path)
 
     name = str(resource_id)
     try:
