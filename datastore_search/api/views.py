@@ -153,9 +153,8 @@ class EnvelopeView(Answering, APIView):
             response = self.handle_exception(error)
             self.finalize_response(self.request, response)
             response.render()
-        is_whole = isinstance(response, HttpResponse) and "Content-Length" not in response
-        if request.method == "HEAD" and is_whole:  # a stream is empty already
-            response["Content-Length"] = str(len(response.content))
+        if request.method == "HEAD" and isinstance(response, HttpResponse):  # a stream is empty
+            response.setdefault("Content-Length", str(len(response.content)))
             response.content = b""
         return response
 

@@ -301,7 +301,8 @@ def _begin_repeatable_read(connection: BaseDatabaseWrapper) -> Iterator[None]:
 @contextmanager
 def _open_savepoint(connection: BaseDatabaseWrapper) -> Iterator[None]:
     """Run a part of a transaction, which a failure leaves usable, over any connection."""
-    savepoint, is_done = connection.savepoint(), False
+    savepoint: Any = connection.savepoint()
+    is_done = False
     try:
         yield
         is_done = True
