@@ -272,13 +272,12 @@ def _begin_repeatable_read(connection: BaseDatabaseWrapper) -> Iterator[None]:
     Source: Django's ``atomic``, which knows the connections of ``connections`` alone: a stream has
     one of its own.
     """
-    driver = connection.connection
+    driver, is_done = connection.connection, False
     before = driver.isolation_level
     driver.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
-    connection.set_autocommit(False, force_begin_transaction_with_broken_autocommit=True)
-    connection.in_atomic_block, connection.needs_rollback = True, False
-    is_done = False
     try:
+        connection.set_autocommit(False, force_begin_transaction_with_broken_autocommit=True)
+        connection.in_atomic_block, connection.needs_rollback = True, False
         yield
         is_done = True
     finally:
