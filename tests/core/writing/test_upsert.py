@@ -41,17 +41,6 @@ def test_the_answer_repeats_the_parameters(
     assert stock.run("upsert", **parameters) == {"resource_id": stock.id, **result}
 
 
-def test_an_upsert_updates_known_records_and_adds_others(stock: Table) -> None:
-    stock.upsert({"code": "b", "amount": "2.50"}, {"code": "d", "name": "dates"})
-
-    assert stock.read_records() == [
-        {"_id": 1, "code": "a", "name": "apple", "count": 1, "amount": 1.5},
-        {"_id": 2, "code": "b", "name": "bread", "count": 2, "amount": 2.5},
-        {"_id": 3, "code": "c", "name": None, "count": None, "amount": None},
-        {"_id": 4, "code": "d", "name": "dates", "count": None, "amount": None},
-    ]
-
-
 def test_an_update_changes_only_the_members_that_are_sent(stock: Table) -> None:
     stock.upsert({"code": "a", "name": None}, {"code": "b", "count": ""}, method="update")
 

@@ -80,9 +80,6 @@ def _build_lists(table: StagedTable, decisions: Sequence[Decision]) -> Iterator[
             )
 
 
-# Lines --------------------------------------------------------------------------------------------
-
-
 def find_line(table: StagedTable, row: int | str) -> int | str:
     """Find the line of the file that has a row, given the row's number from 1."""
     if not isinstance(row, int):
