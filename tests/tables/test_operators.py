@@ -148,6 +148,9 @@ def test_a_new_operator_of_two_values_has_words_an_input_and_the_key_by_its_entr
     assert "Nr.: 1 to 2.5" in chips
     assert rows.count("<tr") == 1
 
+    page = client.get(f"/de/datastore/{resource.pk}/", {"new.amount": "7"}).content.decode()
+    assert "amount: 7 to …" in unescape(page.partition('class="datastore-chips"')[2])
+
 
 def test_it_is_described(
     name: str, document: dict[str, Any], tools: dict[str, dict[str, Any]]

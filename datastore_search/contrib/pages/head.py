@@ -115,9 +115,11 @@ class _ChipBuilder:
 
     def _say(self, name: str, operator: Operator, operand: Json, shown: Sequence[Phrase]) -> Phrase:
         """Put a condition into the words of its operator, with the values as they are shown."""
-        values = {f"value{number}": each for number, each in enumerate(shown, 1)}
-        value = join_phrases(pgettext("conditions", " or "), shown)
         words = operator.choose_words(operand)
+        # As many as the words name: a wrong condition may have fewer.
+        all_shown = [*shown, *[_MORE] * words.count("%(value")]
+        values = {f"value{number}": each for number, each in enumerate(all_shown, 1)}
+        value = join_phrases(pgettext("conditions", " or "), shown)
         return compose_phrase(words, field=self._label(name), value=value, **values)
 
     def _label(self, name: str) -> Phrase:
