@@ -90,13 +90,15 @@ class PrivilegeMissing(TemporarilyUnavailable):
     wait = 60
     message = _(
         "The portal’s database user lacks a required privilege. Nothing was changed. Tell "
-        "the portal’s operators."
+        "the portal’s administrators."
     )
 
 
 class DatabaseFull(TemporarilyUnavailable):
     wait = 60
-    message = _("The database’s disk is full. Nothing was changed. Tell the portal’s operators.")
+    message = _(
+        "The database’s disk is full. Nothing was changed. Tell the portal’s administrators."
+    )
 
 
 class DatabaseUnreachable(TemporarilyUnavailable):

@@ -14,7 +14,7 @@ class UnwritableFile(InvalidParameter):
 
 
 class FormatNotInstalled(UnwritableFile):
-    message = _("This portal cannot write %(format)s: its operator must install %(package)s.")
+    message = _("This portal cannot write %(format)s: its administrator must install %(package)s.")
 
 
 class NoHeaderRow(InvalidParameter):

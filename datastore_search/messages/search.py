@@ -123,8 +123,8 @@ class SubstringsNotPlain(InvalidParameter):
 class SubstringsNotSupported(InvalidParameter):
     parameter = "index_substrings"
     message = _(
-        "This database cannot index substrings: its operator must create PostgreSQL’s extension"
-        " pg_trgm first."
+        "This database cannot index substrings: its administrator must create PostgreSQL’s"
+        " extension pg_trgm first."
     )
 
 

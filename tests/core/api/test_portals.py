@@ -297,7 +297,7 @@ def test_the_portals_throttles_hold(
 READ_ONLY = "The database is read-only at the moment. Nothing was changed."
 UNPRIVILEGED = (
     "The portal’s database user lacks a required privilege. Nothing was changed. Tell the "
-    "portal’s operators."
+    "portal’s administrators."
 )
 
 

@@ -74,7 +74,9 @@ def test_a_format_that_is_not_installed_is_refused_and_not_offered(
     response = request_file(client, resource, "xlsx")
 
     assert check_error(response, 409, "Validation Error") == {
-        "format": ["This portal cannot write Excel (XLSX): its operator must install xlsxwriter."]
+        "format": [
+            "This portal cannot write Excel (XLSX): its administrator must install xlsxwriter."
+        ]
     }
     page = client.get(f"/en/datastore/{resource.pk}/").content.decode()
     assert "format=csv-excel" in page

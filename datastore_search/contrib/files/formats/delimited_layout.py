@@ -19,7 +19,7 @@ from pathlib import Path
 
 from ..messages import Notice
 from ..messages.failures import LoadFailed, UnknownDialect
-from .delimited_rows import Dialect, LineStart, Row, find_line_below, scan_rows
+from .delimited_rows import DelimitedRow, Dialect, LineStart, find_line_below, scan_rows
 from .header_rows import is_year
 from .options import ReadOptions
 
@@ -147,7 +147,7 @@ def _parse_delimiter(delimiter: str) -> str:
 class _Line:
     """A row that is not blank, its position among all rows from 1, and its cells if it is good."""
 
-    row: Row
+    row: DelimitedRow
     position: int
     cells: tuple[str, ...]
 

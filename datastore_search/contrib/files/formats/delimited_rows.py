@@ -21,7 +21,7 @@ _BLANK_LINES = frozenset((b"\n", b"\r\n", b"\r"))
 _MAX_OPEN_QUOTES = 20
 
 
-class Row(NamedTuple):
+class DelimitedRow(NamedTuple):
     """
     A row: the line on which it begins, its bytes without the line's end, and its number of cells.
 
@@ -132,7 +132,7 @@ def scan_rows(
     *,
     is_complete: bool = True,
     with_blank: bool = True,
-) -> Iterator[Row]:
+) -> Iterator[DelimitedRow]:
     """
     Scan the rows of a file from a line on, and what is wrong with them.
 
@@ -148,14 +148,14 @@ def scan_rows(
         opened = yield from _scan_until_open_quote(file, dialect, start, with_blank=with_blank)
         if opened is None or not is_complete:
             return
-        yield Row(opened.line - 1, b"", 0, BadRow("row.open_quote"))
+        yield DelimitedRow(opened.line - 1, b"", 0, BadRow("row.open_quote"))
         start = opened
     raise UnknownDialect
 
 
 def _scan_until_open_quote(
     file: BinaryIO, dialect: Dialect, start: LineStart, *, with_blank: bool
-) -> Generator[Row, None, LineStart | None]:
+) -> Generator[DelimitedRow, None, LineStart | None]:
     """Scan rows; return the line to continue at when a quotation mark is left open."""
     quote, delimiter = dialect.quote.encode(), dialect.delimiter.encode()
     patterns = _compile_patterns(dialect)
@@ -165,7 +165,7 @@ def _scan_until_open_quote(
             if not with_blank and text in _BLANK_LINES:
                 continue
             if quote not in text and len(text) < MAX_ROW_BYTES:
-                yield Row(line, text.rstrip(_LINE_ENDS), text.count(delimiter) + 1)
+                yield DelimitedRow(line, text.rstrip(_LINE_ENDS), text.count(delimiter) + 1)
                 continue
             row = _QuotedRow(line, LineStart(line + 1, end), bytearray())
         row.add_line(text)
@@ -218,12 +218,14 @@ class _QuotedRow:
         self.cells += 1
         self.is_open, self.has_stray_quote = opened is not None, opened is None
 
-    def build(self) -> Row:
+    def build(self) -> DelimitedRow:
         if self.size >= MAX_ROW_BYTES:
-            return Row(self.line, b"", 0, BadRow("row.too_long", most=MAX_ROW_BYTES // 2**20))
+            return DelimitedRow(
+                self.line, b"", 0, BadRow("row.too_long", most=MAX_ROW_BYTES // 2**20)
+            )
         if self.has_stray_quote:
-            return Row(self.line, b"", 0, BadRow("row.stray_quote"))
-        return Row(self.line, bytes(self.text).rstrip(_LINE_ENDS), self.cells)
+            return DelimitedRow(self.line, b"", 0, BadRow("row.stray_quote"))
+        return DelimitedRow(self.line, bytes(self.text).rstrip(_LINE_ENDS), self.cells)
 
 
 def _read_lines(file: BinaryIO, offset: int, quote: bytes) -> Iterator[tuple[bytes, int]]:

@@ -86,7 +86,7 @@ class _Sheet:
 
 
 @dataclass(frozen=True, slots=True)
-class _Row:
+class _SheetRow:
     """A row that is not empty, and its number in the sheet."""
 
     line: int
@@ -370,7 +370,7 @@ def _stage_sheet(
         if notice.code == "notice.sheet_chosen":
             notice.code = "notice.cover_sheet"
     top, position = first[0].line, _find_header(first, options)
-    header = _Row(top - 1, [""] * area.width) if position < 0 else first[position]
+    header = _SheetRow(top - 1, [""] * area.width) if position < 0 else first[position]
     first = first[position + 1 :]
     labels = [FORMATTERS[type(cell)](cell) for cell in header.cells]
     with RowWriter(staging_area, area.width) as writer:
@@ -390,7 +390,7 @@ def _stage_sheet(
         return builder.build(staging_area, found)
 
 
-def _is_cover(rows: Sequence[_Row]) -> bool:
+def _is_cover(rows: Sequence[_SheetRow]) -> bool:
     """Return whether rows are those of a cover: titles, blank rows, and some pairs of cells."""
     counts = [row.count_filled() for row in rows]
     has_gaps = rows[-1].line - rows[0].line >= len(rows) or len(rows) == 1
@@ -399,7 +399,7 @@ def _is_cover(rows: Sequence[_Row]) -> bool:
 
 def _read_rows(
     sheet: _Sheet, area: CellRange, options: ReadOptions, notices: list[Notice]
-) -> Iterator[_Row]:
+) -> Iterator[_SheetRow]:
     """Read the rows that are not empty; add a notice where the table goes on below the area."""
     offset, top = area.left - sheet.area.left, max(area.top, (options.skip or 0) + 1)
     for line, row in enumerate(sheet.rows, start=1):
@@ -413,10 +413,10 @@ def _read_rows(
                 notices.append(Notice("notice.range_continues", range=shown))
             return
         if has_values:
-            yield _Row(line, cells)
+            yield _SheetRow(line, cells)
 
 
-def _find_header(rows: Sequence[_Row], options: ReadOptions) -> int:
+def _find_header(rows: Sequence[_SheetRow], options: ReadOptions) -> int:
     """
     Find the position of the header, -1 without one.
 
@@ -451,9 +451,9 @@ class _TableBuilder:
         """Whether there is a label or a value, and not blanks alone."""
         return any(map(str.strip, self._labels)) or any(self._kinds)
 
-    def add_rows(self, rows: Iterable[_Row]) -> list[int]:
+    def add_rows(self, rows: Iterable[_SheetRow]) -> list[int]:
         """Add rows, of the footer only if it is not left out, and return the lines of that."""
-        last: deque[_Row] = deque()
+        last: deque[_SheetRow] = deque()
         for row in rows:
             if len(last) > MAX_ROWS:
                 self._add_row(last.popleft())
@@ -465,7 +465,7 @@ class _TableBuilder:
                 self._add_row(row)
         return footer
 
-    def _add_row(self, row: _Row) -> None:
+    def _add_row(self, row: _SheetRow) -> None:
         """Add a row; a cell with an error is a bad row's, unless its name means nothing."""
         self._rows, self._last_line = self._rows + 1, row.line
         errors: dict[int, BadCell] = {}
