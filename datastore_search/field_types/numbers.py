@@ -26,6 +26,7 @@ from .json_values import (
     NotOfType,
     dump_json,
     parse_json_value,
+    parse_storable,
     try_parse,
 )
 
@@ -50,6 +51,13 @@ def _check_number(value: Json) -> Decimal:
     return Decimal(value)
 
 
+def _require(text: str | None) -> str:
+    """Refuse a number that equals nothing: a fraction for an integer, one out of range."""
+    if text is None:
+        raise NotOfType
+    return text
+
+
 def _is_number(value: Json, *notations: re.Pattern[str]) -> bool:
     """Return whether a value is a number, or a text in one of the notations."""
     if isinstance(value, str):
@@ -63,14 +71,6 @@ def _is_kept(value: Json, parse: Callable[[Json], str]) -> bool:
 
 
 # Whole numbers ------------------------------------------------------------------------------------
-
-
-def _parse_integer(value: Json, *, bits: int) -> str:
-    """Parse a whole number in range, also as text."""
-    number = _parse_integer_operand(value, bits=bits)
-    if number is None:
-        raise NotOfType
-    return number
 
 
 def _parse_integer_operand(value: Json, *, bits: int) -> str | None:
@@ -90,7 +90,7 @@ def _parse_integer_operand(value: Json, *, bits: int) -> str | None:
 def _parse_integer_bound(value: Json, *, bits: int) -> str:
     """Parse any number, also one that is not whole or not in range."""
     if isinstance(value, str):
-        return _parse_integer(value, bits=bits)
+        return _require(_parse_integer_operand(value, bits=bits))
     number = _check_number(value)
     if number.adjusted() > bits:
         return str(2**bits if number > 0 else -(2**bits))
@@ -100,7 +100,9 @@ def _parse_integer_bound(value: Json, *, bits: int) -> str:
 def _build_integer_type(
     bits: int, duckdb_type: str, *, is_guessed: bool = True, **others: Any
 ) -> FieldType:
-    read = partial(_parse_integer, bits=bits)
+    def read(value: Json) -> str:
+        return _require(_parse_integer_operand(value, bits=bits))
+
     return FieldType(
         name=f"int{bits // 8}",
         label=_("whole number"),
@@ -148,15 +150,6 @@ def _parse_numeric(value: Json) -> str:
     return parse_json_value(_parse_number(value))
 
 
-def _parse_numeric_operand(value: Json) -> str | None:
-    """Parse a number; one beyond PostgreSQL's range equals nothing."""
-    number = _parse_number(value)
-    try:
-        return dump_json(number)
-    except NotOfType:
-        return None
-
-
 def _parse_numeric_bound(value: Json) -> str:
     """Parse a number; one beyond PostgreSQL's range becomes infinite."""
     number = _parse_number(value)
@@ -180,11 +173,7 @@ def _dump_infinity(number: Decimal) -> str:
 
 
 def _parse_float8(value: Json) -> str:
-    """Parse a number in the range of a double."""
-    text = _parse_float8_operand(value)
-    if text is None:
-        raise NotOfType
-    return text
+    return _require(_parse_float8_operand(value))
 
 
 def _parse_float8_operand(value: Json) -> str | None:
@@ -306,7 +295,7 @@ NUMERIC = FieldType(
     label=_("number"),
     aliases=("decimal",),
     parse_value=_parse_numeric,
-    parse_operand=_parse_numeric_operand,
+    parse_operand=lambda value: parse_storable(_parse_number(value)),
     parse_bound=_parse_numeric_bound,
     holds=lambda value: _is_number(value, _PLAIN_INTEGER, _PLAIN_FRACTION),
     read_python=Decimal,
