@@ -19,6 +19,7 @@ from datastore_search.contrib.files.conf import conf as files_conf
 from datastore_search.contrib.files.formats import child, process, staging
 from datastore_search.contrib.files.formats.options import ReadOptions
 from datastore_search.contrib.files.sources.limits import ReadingLimits
+from datastore_search.guards import child_processes
 
 #: The library that reads these may abort the process: they are always read by a child.
 _WORKBOOKS = (".xlsx", ".xls", ".ods")
@@ -30,7 +31,7 @@ _has_no_child: ContextVar[bool] = ContextVar("has_no_child", default=False)
 
 _run_child, _start_child, _send_request = (
     process._run_child,
-    process.start_child,
+    child_processes.start_child,
     process._send_request,
 )
 

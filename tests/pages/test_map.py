@@ -20,7 +20,7 @@ from datastore_search.contrib.pages.maps.geometry import (
     find_coordinate_fields,
 )
 from datastore_search.contrib.pages.maps.map import MapView, draw_map
-from datastore_search.guards import clients
+from datastore_search.guards import shares
 from datastore_search.models import Resource
 
 from ..files.builders import make_loaded_resource
@@ -364,7 +364,7 @@ def test_a_map_is_drawn_and_its_page_rendered_within_a_slot_of_its_client(
     render_page = MapView.render_page
 
     def render(*args: Any, **options: Any) -> HttpResponse:
-        holders.append(clients.process_shares.held_key)
+        holders.append(shares.process_shares.held_key)
         return render_page(*args, **options)
 
     monkeypatch.setattr(MapView, "render_page", render)
@@ -375,4 +375,4 @@ def test_a_map_is_drawn_and_its_page_rendered_within_a_slot_of_its_client(
     assert wrong.status_code == 400
     assert "format: Value must be one of svg" in wrong.content.decode()
     assert holders == ["192.0.2.7"] * 2
-    assert not clients.process_shares.held_key
+    assert not shares.process_shares.held_key
