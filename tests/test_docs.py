@@ -186,7 +186,6 @@ def list_error_members(kind: type[InvalidParameter] = InvalidParameter) -> set[s
         (REFERENCE / "dump.md", ("Name", "Meaning"), DumpParameters().get_fields()),
         (TYPES, ("Type", "JSON"), field_types),
         (TYPES, ("Type", "Inferred from"), field_types),
-        (TYPES, ("Type", "Accepts"), field_types),
         (TYPES, ("Type", "Sorts"), field_types),
         (SEARCH, ("Type", "Equals"), field_types),
         (SEARCH, ("Operator",), operators),

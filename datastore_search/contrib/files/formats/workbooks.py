@@ -171,7 +171,7 @@ def _open_workbook(path: Path, staging_area: StagingArea) -> _Workbook:
 
 
 def _open_xlsx(path: Path, folder: Path) -> _Workbook:
-    source, marked = folder / "workbook.xlsx", folder / "marked.xlsx"
+    source, marked = folder / "source.xlsx", folder / "marked.xlsx"
     source.symlink_to(path.resolve())  # calamine knows the kind by the suffix
     calamine = CalamineWorkbook.from_path(source)
 
@@ -194,7 +194,7 @@ def _open_xlsx(path: Path, folder: Path) -> _Workbook:
 
 
 def _open_ods(path: Path, folder: Path) -> _Workbook:
-    source, marked = folder / "workbook.ods", folder / "marked.ods"
+    source, marked = folder / "source.ods", folder / "marked.ods"
     mark_ods(path, marked)
     is_marked = marked.exists()
     source.symlink_to(marked if is_marked else path.resolve())
