@@ -224,3 +224,14 @@ def resource(_survey: Resource, db: None) -> Resource:
 def no_resource(db: None) -> None:
     """A database without the shared resources of the module."""
     Resource.objects.all().delete()
+
+
+@pytest.fixture
+def full(monkeypatch: pytest.MonkeyPatch, settings: Any) -> None:
+    """A process whose slots are held, by the client of the tests too, and where nobody may wait."""
+    settings.DATASTORE_SEARCH_MAX_SLOTS = 1
+    monkeypatch.setattr(shares, "process_shares", shares.Shares())
+    own = clients.Client({"REMOTE_ADDR": "127.0.0.1"})
+    for _request in range(4):  # as many as may wait of one client
+        shares.process_shares._waiting.append(shares._Request(own.key, 0.0))
+    shares.process_shares._working.add(shares._Request(own.key, 0.0))

@@ -14,6 +14,8 @@ from django.test import Client, RequestFactory
 from django.utils import translation
 
 from datastore_search.contrib.operations.middleware import DatabaseErrorMiddleware, LoginThrottle
+from datastore_search.guards import shares
+from datastore_search.messages.availability import ShareExceeded
 
 # Outages of the database --------------------------------------------------------------------------
 
@@ -122,3 +124,18 @@ def test_a_login_without_the_token_of_its_form_is_not_counted(
 
     assert [log_in(forged).status_code for _ in range(3)] == [403] * 3
     assert log_in(client).status_code == 200
+
+
+def test_a_login_takes_a_slot_and_gives_it_back(client: Client, db: None, full: None) -> None:
+    form = {"username": "nobody", "password": "wrong"}
+
+    refused = client.post("/en/admin/login/", form)
+    shares.process_shares._waiting.clear()
+    shares.process_shares._working.clear()
+    answers = [client.post("/en/admin/login/", form).status_code for _ in range(2)]
+
+    assert (refused.status_code, refused["Retry-After"]) == (429, "5")
+    assert str(ShareExceeded()) in refused.content.decode()
+    assert answers == [200, 200]
+    assert not shares.process_shares._working
+    assert not shares.process_shares.held_key

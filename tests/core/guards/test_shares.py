@@ -447,17 +447,6 @@ LIGHT = (
 )
 
 
-@pytest.fixture
-def full(monkeypatch: pytest.MonkeyPatch, settings: Any) -> None:
-    """A process whose slots are held, by the client of the tests too, and where nobody may wait."""
-    settings.DATASTORE_SEARCH_MAX_SLOTS = 1
-    monkeypatch.setattr(shares, "process_shares", Shares())
-    own = Client({"REMOTE_ADDR": "127.0.0.1"})
-    for _request in range(4):  # as many as may wait of one client
-        shares.process_shares._waiting.append(shares._Request(own.key, 0.0))
-    shares.process_shares._working.add(shares._Request(own.key, 0.0))
-
-
 @pytest.mark.parametrize("address", HEAVY)
 def test_what_may_be_slow_is_429_for_a_client_beyond_its_share(
     client: Browser, resource: Resource, full: None, address: str
@@ -495,21 +484,6 @@ def test_calls_that_write_have_a_share(
         del sent["filters"]
 
     check_error(act(client, action, sent, make_token(user)), 429, "Too Many Requests")
-
-
-def test_a_login_takes_a_slot_and_gives_it_back(client: Browser, db: None, full: None) -> None:
-    form = {"username": "nobody", "password": "wrong"}
-
-    refused = client.post("/en/admin/login/", form)
-    shares.process_shares._waiting.clear()
-    shares.process_shares._working.clear()
-    answers = [client.post("/en/admin/login/", form).status_code for _ in range(2)]
-
-    assert (refused.status_code, refused["Retry-After"]) == (429, "5")
-    assert str(ShareExceeded()) in refused.content.decode()
-    assert answers == [200, 200]
-    assert not shares.process_shares._working
-    assert not shares.process_shares.held_key
 
 
 # Clients ------------------------------------------------------------------------------------------
