@@ -180,7 +180,7 @@ def is_storable(value: object) -> bool:
 
 
 def _dump_number(number: Decimal) -> str:
-    if number.as_tuple().exponent < -MAX_DIGITS_AFTER_POINT:  # type: ignore[operator] # finite
+    if int(number.as_tuple().exponent) < -MAX_DIGITS_AFTER_POINT:
         number = EXACT.normalize(number)
     exponent = number.as_tuple().exponent
     if not isinstance(exponent, int) or exponent < -MAX_DIGITS_AFTER_POINT:

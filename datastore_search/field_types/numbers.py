@@ -160,7 +160,7 @@ def _parse_numeric_bound(value: Json) -> str:
 
 def _round_decimals(number: Decimal) -> Decimal:
     """Round a number with more decimals than PostgreSQL stores away from zero."""
-    if number.as_tuple().exponent >= -MAX_DIGITS_AFTER_POINT:  # type: ignore[operator] # finite
+    if int(number.as_tuple().exponent) >= -MAX_DIGITS_AFTER_POINT:
         return number
     return number.quantize(_SMALLEST_NUMBER, rounding=ROUND_UP, context=EXACT)
 

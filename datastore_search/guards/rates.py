@@ -85,7 +85,7 @@ def check_throttles(throttles: Iterable[BaseThrottle], request: Any, view: Any) 
     waits = []
     for throttle in throttles:
         if getattr(throttle, "cache", None) is cache:  # not one that the portal has chosen for it
-            throttle.cache = shared_cache  # type: ignore[attr-defined] # of SimpleRateThrottle
+            throttle.cache = shared_cache  # type: ignore[attr-defined] # only SimpleRateThrottle has one
         with suppress(CacheUnavailable):
             if not throttle.allow_request(request, view):
                 waits.append(throttle.wait() or 0)

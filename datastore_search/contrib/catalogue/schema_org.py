@@ -194,4 +194,4 @@ def _build_catalogue(request: HttpRequest) -> dict[str, Any]:
 def _dump_for_script(data: object) -> SafeString:
     """Write JSON for the element ``<script>``."""
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
-    return mark_safe(text.translate(_SCRIPT_ESCAPES))  # noqa: S308 - nothing of HTML remains in it
+    return mark_safe(text.translate(_SCRIPT_ESCAPES))  # noqa: S308 - JSON, whose <, > and & are escapes

@@ -54,7 +54,7 @@ class OperationSchema(AutoSchema):
             (ResolvedComponent.RESPONSE, errors.build_responses(prefix)),
         ):
             for name, schema in components.items():
-                component = ResolvedComponent(name, kind, schema, name)  # type: ignore[no-untyped-call] # drf-spectacular's
+                component = ResolvedComponent(name, kind, schema, name)  # type: ignore[no-untyped-call] # drf-spectacular has no types
                 registry.register_on_missing(component)
         return self.build_operation(method, prefix)
 

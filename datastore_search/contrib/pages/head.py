@@ -314,7 +314,7 @@ def render_markdown(text: str, max_length: int) -> SafeString:
 @cache
 def _build_renderer() -> Any:
     """Build the renderer, which escapes HTML and refuses addresses that run a script."""
-    from markdown_it import MarkdownIt  # noqa: PLC0415 - optional
+    from markdown_it import MarkdownIt  # noqa: PLC0415 - of an extra, which may be missing
 
     renderer: Any = MarkdownIt("commonmark", {"html": False, "breaks": True})
     renderer.disable(["image", "heading", "lheading", "hr", "code"])

@@ -54,7 +54,7 @@ def format_range(offset: int, size: int, total: int) -> str:
     return _("%(first)s–%(last)s of %(total)s") % values
 
 
-def paginate(  # noqa: PLR0913 - what a list is
+def paginate(  # noqa: PLR0913 - what the links of a list depend on
     request: HttpRequest,
     parameters: Parameters,
     number: int,
@@ -67,7 +67,7 @@ def paginate(  # noqa: PLR0913 - what a list is
     Describe one page of a list, and link to the others; None where there is none.
 
     ``number`` counts pages from 1, ``total`` the items of all pages; one that is not ``is_exact``
-    is too low, and not shown.  ``form_pairs`` are what a form for another page keeps.
+    is too low, and not shown.
     """
     pairs = [pair for pair in parameters if pair[0] != "page"]
     count = max(1, -(-total // size))

@@ -221,7 +221,7 @@ def _format_json(value: object) -> str:
         return f"{{{members}}}"
     if isinstance(value, list):
         return f"[{', '.join(map(_format_json, value))}]"
-    return dump_json(value)  # type: ignore[arg-type] # JSON has nothing else
+    return dump_json(value)  # type: ignore[arg-type] # it was parsed from JSON
 
 
 _FORMATTERS: Mapping[str, Callable[[object], str]] = {

@@ -94,7 +94,7 @@ def main() -> None:
 def _answer_request(request: dict[str, Any], limits: ReadingLimits) -> dict[str, Any]:
     options = ReadOptions.from_json(request["options"])
     try:
-        formats = pickle.loads(bytes.fromhex(request["formats"]))  # noqa: S301 - of the parent
+        formats = pickle.loads(bytes.fromhex(request["formats"]))  # noqa: S301 - the parent process wrote it
         input_formats.add(*formats)
         with create_staging_area(Path(request["folder"]), limits) as staging_area:
             staging_area.restrict(Path(request["path"]))

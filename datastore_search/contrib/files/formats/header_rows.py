@@ -32,8 +32,9 @@ def are_numbers_names(labels: Sequence[str]) -> bool:
     """Return whether numbers in a header are names: years, or numbers at equal distances."""
     if not all(map(str.isdecimal, labels)):
         return False
-    steps = {int(after) - int(before) for before, after in pairwise(labels)}
-    is_regular = steps == {1} or (len(labels) > 2 and len(steps) == 1 and steps != {0})  # noqa: PLR2004 - two are always even
+    # Two numbers are always at equal distances: they are names if the second follows the first.
+    steps = [int(after) - int(before) for before, after in pairwise(labels)]
+    is_regular = steps == [1] or (len(steps) > 1 and len({*steps}) == 1 and steps[0] != 0)
     return is_regular or all(map(is_year, labels))
 
 

@@ -139,7 +139,7 @@ def _delete_old_uploads(loads: QuerySet[Load]) -> None:
 def _delete_stray_uploads() -> None:
     """Delete uploads without a load: the request that stored them failed."""
     uploads, oldest = get_upload_storage(), timezone.now() - conf.UPLOAD_RETENTION
-    with suppress(NotImplementedError, OSError):  # of a storage that cannot list its files
+    with suppress(NotImplementedError, OSError):  # a storage need not list its files
         _folders, names = uploads.listdir(UPLOADS_FOLDER)
         names_of_uploads = {f"{UPLOADS_FOLDER}/{name}" for name in names}
         names_of_uploads -= set(Load.objects.exclude(file="").values_list("file", flat=True))
