@@ -22,7 +22,9 @@ from .json_values import Json, NotOfType, dump_json
 
 
 def _parse_text(value: Json) -> str:
-    """Parse a text; another value becomes its JSON text, as PostgreSQL prints it."""
+    """Parse a text; another value becomes its JSON text, as PostgreSQL and Python print it."""
+    if isinstance(value, Decimal):
+        return dump_json(dump_json(value).lower())  # 1e+20
     return dump_json(value if isinstance(value, str) else dump_json(value))
 
 
