@@ -15,11 +15,11 @@ from datastore_search.contrib.files.formats.duckdb_sql import SQL
 from datastore_search.contrib.files.formats.options import ReadOptions
 from datastore_search.contrib.files.formats.staging import (
     ROW_ERRORS,
+    STAGED_ROWS,
     StagedTable,
     StagingArea,
     create_staging_area,
 )
-from datastore_search.contrib.files.formats.stored_rows import STAGED_ROWS
 from datastore_search.contrib.files.jobs import LoadOptions
 from datastore_search.contrib.files.messages.failures import LoadFailed
 from datastore_search.contrib.files.publishing.rows import render_rows

@@ -17,8 +17,7 @@ from datastore_search.contrib.files.formats import delimited, delimited_rows
 from datastore_search.contrib.files.formats.delimited_layout import Layout, find_layout
 from datastore_search.contrib.files.formats.delimited_rows import Dialect
 from datastore_search.contrib.files.formats.row_writer import MAX_ROW_BYTES
-from datastore_search.contrib.files.formats.staging import ROW_ERRORS, StagedTable
-from datastore_search.contrib.files.formats.stored_rows import STAGED_ROWS
+from datastore_search.contrib.files.formats.staging import ROW_ERRORS, STAGED_ROWS, StagedTable
 from datastore_search.contrib.files.jobs import LoadOptions
 from datastore_search.contrib.files.messages import BadRow
 

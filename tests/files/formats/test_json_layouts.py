@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from datastore_search.contrib.files.formats.child import read_file
-from datastore_search.contrib.files.formats.staging import StagedTable
-from datastore_search.contrib.files.formats.stored_rows import STAGED_ROWS
+from datastore_search.contrib.files.formats.staging import STAGED_ROWS, StagedTable
 from datastore_search.contrib.files.jobs import LoadOptions
 
 from ..failures import fails_with

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from datastore_search.contrib.files.formats import row_writer, stored_rows
+from datastore_search.contrib.files.formats import row_writer, staging
 from datastore_search.contrib.files.formats.options import ReadOptions
 from datastore_search.contrib.files.publishing import row_errors, rows
 from datastore_search.contrib.files.publishing.profiles import build_profiles
@@ -122,7 +122,7 @@ def test_a_wide_sheet_is_read(tmp_path: Path) -> None:
 def test_the_copied_cells_of_few_rows_read_as_the_rows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int
 ) -> None:
-    monkeypatch.setattr(stored_rows, "_MAX_COPIED_CELLS", most)
+    monkeypatch.setattr(staging, "_MAX_COPIED_CELLS", most)
     path = tmp_path / "file.csv"
     header = make_names(WIDTH)
     write_csv(path, header, ["1", "-", "x", *["2.5"] * 447], ["", "7", "y", *["bad"] * 447])

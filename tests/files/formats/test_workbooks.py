@@ -18,8 +18,12 @@ from openpyxl import Workbook
 from openpyxl.utils.datetime import CALENDAR_MAC_1904
 
 from datastore_search.contrib.files.formats import workbooks
-from datastore_search.contrib.files.formats.cell_values import BadCell, format_number
-from datastore_search.contrib.files.formats.number_formats import format_padded, read_date
+from datastore_search.contrib.files.formats.cell_values import (
+    BadCell,
+    format_number,
+    format_padded,
+    read_date,
+)
 from datastore_search.contrib.files.formats.process import open_table
 from datastore_search.contrib.files.formats.workbooks import FORMATTERS, read_workbook
 from datastore_search.contrib.files.jobs import LoadOptions

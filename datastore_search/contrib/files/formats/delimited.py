@@ -28,8 +28,7 @@ from .encodings import convert_to_utf8
 from .footers import delete_rows, describe_footer, find_staged_footer
 from .header_rows import make_unique_names
 from .options import SKIP_FOOTER, ReadOptions
-from .staging import ROW_ERRORS, StagedTable, StagingArea
-from .stored_rows import STAGED_ROWS, get_column, list_columns
+from .staging import ROW_ERRORS, STAGED_ROWS, StagedTable, StagingArea, get_column, list_columns
 
 _BLOCK_BYTES = 2**20
 #: DuckDB's own default, sixteen times the longest row, is more than its memory may be.

@@ -16,8 +16,7 @@ import duckdb
 from ..messages import Notice
 from .duckdb_sql import SQL, quote_literal
 from .options import SKIP_FOOTER, ReadOptions
-from .staging import ROW_ERRORS, StagingArea
-from .stored_rows import STAGED_ROWS, get_column
+from .staging import ROW_ERRORS, STAGED_ROWS, StagingArea, get_column
 
 #: A footer has not more rows.
 MAX_ROWS = 50

@@ -17,8 +17,7 @@ from .header_rows import make_unique_names
 from .options import ReadOptions
 from .row_writer import MAX_ROW_BYTES
 from .shortages import is_write_refused
-from .staging import ROW_ERRORS, StagedTable, StagingArea, quote_message
-from .stored_rows import STAGED_ROWS, get_column
+from .staging import ROW_ERRORS, STAGED_ROWS, StagedTable, StagingArea, get_column, quote_message
 
 #: A type as DuckDB's client describes it: ``id``, and ``children`` where it is made of others.
 _DuckDBType = Any

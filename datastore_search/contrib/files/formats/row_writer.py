@@ -15,8 +15,14 @@ from ....field_types import MAX_FIELDS
 from ..messages import BadRow
 from ..messages.failures import LoadFailed
 from .duckdb_sql import SQL, read_csv
-from .staging import MAX_SHOWN_LENGTH, ROW_ERRORS, StagingArea
-from .stored_rows import ROWS_AT_ONCE, STAGED_ROWS, list_columns
+from .staging import (
+    MAX_SHOWN_LENGTH,
+    ROW_ERRORS,
+    ROWS_AT_ONCE,
+    STAGED_ROWS,
+    StagingArea,
+    list_columns,
+)
 
 #: A row may have as much as the boundary of a country with all its islands.
 MAX_ROW_BYTES = 16 * 2**20

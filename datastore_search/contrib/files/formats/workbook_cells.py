@@ -22,8 +22,7 @@ from zipfile import ZipFile
 from xlrd.formatting import std_format_strings
 
 from ..sources.archives import open_zip
-from .cell_values import BadCell, has_lost_digits, parse_duration
-from .number_formats import format_padded, has_day, read_date
+from .cell_values import BadCell, format_padded, has_day, has_lost_digits, parse_duration, read_date
 
 _BLOCK_BYTES = 2**20
 

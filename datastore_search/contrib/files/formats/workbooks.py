@@ -29,10 +29,9 @@ from xlrd.sheet import Sheet as XlrdSheet
 from ....field_types import MAX_FIELDS
 from ..messages import Notice
 from ..messages.failures import LoadFailed
-from .cell_values import BadCell, format_number, may_be_rounded
+from .cell_values import BadCell, format_number, format_padded, may_be_rounded, read_date
 from .footers import MAX_ROWS, LastRow, describe_footer, find_footer
 from .header_rows import make_unique_names
-from .number_formats import format_padded, read_date
 from .options import SKIP_FOOTER, CellRange, ReadOptions
 from .row_writer import RowWriter
 from .staging import StagedTable, StagingArea, declare_types

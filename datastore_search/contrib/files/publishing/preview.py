@@ -10,8 +10,7 @@ from ....models import Resource
 from ..formats.duckdb_sql import SQL, quote_literal
 from ..formats.process import open_table
 from ..formats.shortages import find_shortage
-from ..formats.staging import Interrupter, StagedTable
-from ..formats.stored_rows import STAGED_ROWS
+from ..formats.staging import STAGED_ROWS, Interrupter, StagedTable
 from ..messages import Message, Notice
 from ..messages.failures import LoadFailed
 from ..models import Load, RowError

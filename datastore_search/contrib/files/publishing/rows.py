@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from ....field_types import dump_json
 from ..formats.duckdb_sql import SQL, Composed, quote_identifier, quote_literal
-from ..formats.staging import MAX_NARROW_FIELDS, StagedTable
-from ..formats.stored_rows import STAGED_ROWS
+from ..formats.staging import MAX_NARROW_FIELDS, STAGED_ROWS, StagedTable
 from ..types.field_formats import Decision, FieldFormat
 
 #: The rows of a batch, and the cells of one of a wide table, which several connections share.

@@ -10,8 +10,7 @@ from itertools import chain
 
 from ....field_types import INT8, NUMERIC, field_types
 from ..formats.duckdb_sql import SQL, Composed, quote_literal
-from ..formats.staging import StagedTable
-from ..formats.stored_rows import STAGED_ROWS
+from ..formats.staging import STAGED_ROWS, StagedTable
 from ..messages import Message
 from .field_formats import SHORT_YEAR_ORDERS, bind_value, field_formats, find_format
 from .matching import VALUE, aggregate_cells, count_matches, find_first_cells

@@ -21,8 +21,7 @@ from ....field_types import NUMERIC, field_types, parse_texts
 from ....field_types.numbers import SAME_DOUBLE
 from ..formats.duckdb_sql import SQL, Composed, quote_identifier, quote_literal
 from ..formats.header_rows import are_numbers_names
-from ..formats.staging import StagedTable
-from ..formats.stored_rows import STAGED_ROWS
+from ..formats.staging import STAGED_ROWS, StagedTable
 from ..messages import BadRow, Message, Notice
 from ..messages.failures import LoadFailed
 from ..models import Load

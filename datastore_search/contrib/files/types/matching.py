@@ -11,8 +11,7 @@ from typing import Any, TypeVar
 
 from ....field_types import Ordered
 from ..formats.duckdb_sql import SQL, Composed, quote_identifier, quote_literal
-from ..formats.staging import StagedTable
-from ..formats.stored_rows import STAGED_ROWS
+from ..formats.staging import STAGED_ROWS, StagedTable
 from .field_formats import TEXT, FieldFormat, FormatGroup, bind_value, format_groups
 
 #: The value of a cell in ``select_cells``.
