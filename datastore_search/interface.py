@@ -28,9 +28,9 @@ from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 
 from .api.actions import actions
+from .api.authentication import check_may_read, check_may_write
 from .api.new_resources import get_resources
 from .api.parameters import make_printable
-from .api.permissions import check_may_read, check_may_write
 from .conf import conf
 from .downloads.dump import join_blocks
 from .downloads.parameters import DumpParameters, build_dump_query, complete_query

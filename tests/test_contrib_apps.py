@@ -15,7 +15,7 @@ from django.apps import apps
 from django.core.checks import run_checks
 
 import datastore_search
-from datastore_search.api.parameter_types import TextField
+from datastore_search.api.parameters import TextField
 from datastore_search.apps import ContribAppConfig, DatastoreSearchConfig
 from datastore_search.contributions import Contribution, receive
 from datastore_search.downloads.parameters import DumpParameters

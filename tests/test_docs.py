@@ -22,16 +22,18 @@ from django.test import Client
 import datastore_search
 from datastore_search.api.actions import actions, table_metadata
 from datastore_search.api.actions.search import DEFAULT_LIMIT
-from datastore_search.api.body import MAX_JSON_DEPTH, MAX_JSON_VALUES, MAX_WRITE_RECORDS
+from datastore_search.api.authentication import MAX_SEARCH_BODY_BYTES
 from datastore_search.api.envelope import ERROR_TYPES, MAX_REPORTED_ERRORS
-from datastore_search.api.parameter_types import (
+from datastore_search.api.parameters import (
     MAX_ALIASES,
     MAX_INDEXES,
+    MAX_JSON_DEPTH,
+    MAX_JSON_VALUES,
     MAX_NAMES,
     MAX_SORT_FIELDS,
     MAX_TEXT_LENGTH,
+    MAX_WRITE_RECORDS,
 )
-from datastore_search.api.permissions import MAX_SEARCH_BODY_BYTES
 from datastore_search.conf import conf, list_settings
 from datastore_search.contrib.files.models import LoadState, Mode
 from datastore_search.contrib.files.types.schema import parse_table_schema

@@ -32,8 +32,13 @@ from ..models import (
     validate_content_language,
 )
 from .envelope import MAX_REPORTED_ERRORS
-from .parameter_types import BooleanField, ParameterField, ResourceIdField
-from .parameters import ActionParameters, make_printable
+from .parameters import (
+    ActionParameters,
+    BooleanField,
+    ParameterField,
+    ResourceIdField,
+    make_printable,
+)
 
 # The members that clients send, alone or in ``datastore_create`` ----------------------------------
 

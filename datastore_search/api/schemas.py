@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..field_types import field_types
-from .parameter_types import ParameterField, Schema
-from .parameters import ActionParameters
+from .parameters import ActionParameters, ParameterField, Schema
 
 
 def build_name(words: str) -> str:

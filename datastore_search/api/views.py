@@ -1,18 +1,30 @@
-"""The views of the API, and their answers as JSON, with what PostgreSQL has written as JSON."""
+"""
+The views of the API: what they read of a request, and their answers as JSON.
+
+Parameters come in a query string, a form, or a JSON body.
+
+Source: CKAN's action API, section 1 of its semantics.  Beyond CKAN, JSON sent as form data, as
+``curl -d`` does without a content type, may contain ``&`` and ``=``.
+"""
 
 from __future__ import annotations
 
+import codecs
 import json
 from collections.abc import Callable, Generator, Mapping
 from contextlib import closing
 from decimal import Decimal
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
+from django.core.exceptions import TooManyFieldsSent
+from django.core.files.uploadhandler import FileUploadHandler
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.http.response import HttpResponseBase
 from django.utils.cache import add_never_cache_headers
 from django.utils.module_loading import import_string
+from django.utils.translation import gettext as _
 from rest_framework.authentication import BaseAuthentication
+from rest_framework.exceptions import ValidationError
 from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -23,21 +35,106 @@ from ..conf import conf
 from ..guards import shares
 from ..guards.clients import Client
 from ..guards.rates import check_throttles
-from ..messages.requests import TrailingSlash, UnknownAction, UnknownAddress, WritingByGet
+from ..messages.requests import (
+    TrailingSlash,
+    UnknownAction,
+    UnknownAddress,
+    UnsupportedContentEncoding,
+    UnsupportedContentType,
+    WritingByGet,
+)
 from ..search import RawJson
 from ..search.records import MAX_MEMORY_BYTES, Spool
 from ..signals import CATALOGUE_KEY
 from ..web.addresses import build_help_address, find_base_path
-from ..web.caching import NotModified, set_cache_headers
+from ..web.caching import NotModified, has_body, set_cache_headers
 from ..web.streams import stream_response
-from ..web.views import Answering, Question
+from ..web.views import MAX_PARAMETERS, Answering, Question, check_parameters
 from .actions import actions
-from .body import read_parameters
+from .authentication import VARY, check_sizes
 from .envelope import exception_handler
-from .permissions import VARY, check_sizes
+from .parameters import parse_object
 
 #: What REST framework finds in a body.
 _NO_DATA: Final = QueryDict()
+
+# What a request sends -----------------------------------------------------------------------------
+
+_FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
+
+
+class RefuseFiles(FileUploadHandler):
+    """Refuse a form at its first file, before the file is read."""
+
+    def new_file(self, field_name: str, *args: object, **kwargs: object) -> NoReturn:
+        raise _build_file_error(field_name)
+
+    def receive_data_chunk(self, raw_data: bytes, start: int) -> None:
+        """Do nothing: every file is refused."""
+
+    def file_complete(self, file_size: int) -> None:
+        """Do nothing: every file is refused."""
+
+
+def read_parameters(wrapped: Request, max_values: int) -> dict[str, object]:
+    """
+    Read the parameters of a request as they were sent, with JSON of at most ``max_values``.
+
+    ``check_sizes`` has accepted its size.  A parameter that is repeated in a form or a query string
+    becomes a list.
+
+    Raises: ``BadRequest``; ``UnsupportedContentType``; ``ValidationError`` for files.
+    """
+    request = wrapped._request  # noqa: SLF001 - Django's parser of forms, not REST framework's
+    request.encoding = "utf-8"  # the charset of the content type is ignored
+    kind = (request.content_type or "").lower()
+    encoding = request.META.get("HTTP_CONTENT_ENCODING", "")
+    if encoding.lower() not in {"", "identity"} and has_body(request):
+        raise UnsupportedContentEncoding(encoding=encoding[:100])
+    if request.method == "POST" and kind in _FORMS:
+        is_multipart = kind == "multipart/form-data"
+        form = _read_multipart(request) if is_multipart else _read_form(request.body, max_values)
+        return form or _flatten(request.GET)
+    if request.GET or not request.body:
+        return _flatten(request.GET)
+    if kind and kind != "application/json" and not kind.endswith("+json"):
+        raise UnsupportedContentType(kind=kind)
+    return parse_object(request.body, max_values)
+
+
+def _read_form(body: bytes, max_values: int) -> dict[str, object]:
+    """Read a form, which is JSON if it begins so: no name of a parameter does."""
+    if body.removeprefix(codecs.BOM_UTF8).lstrip().startswith((b"{", b"[")):
+        return parse_object(body, max_values)
+    check_parameters(body.count(b"&") + 1)
+    parameters = _flatten(QueryDict(body, encoding="utf-8"))
+    if list(parameters.values()) == [""]:
+        name = next(iter(parameters)).encode(errors="replace")
+        if name.lstrip().startswith((b"{", b"[")):  # JSON, percent-encoded like a form
+            return parse_object(name, max_values)
+    return parameters
+
+
+def _read_multipart(request: HttpRequest) -> dict[str, object]:
+    if not hasattr(request, "_files"):  # unless a middleware of the portal has read the form
+        request.upload_handlers = [RefuseFiles(request)]
+    try:
+        parameters = _flatten(request.POST)
+    except TooManyFieldsSent:
+        check_parameters(MAX_PARAMETERS + 1)
+        raise
+    check_parameters(sum(len(values) for _name, values in request.POST.lists()))
+    for name in request.FILES:
+        raise _build_file_error(name)
+    return parameters
+
+
+def _build_file_error(name: str) -> ValidationError:
+    return ValidationError({name: [str(_("Files cannot be sent."))]})
+
+
+def _flatten(values: QueryDict) -> dict[str, object]:
+    return {name: sent[0] if len(sent) == 1 else list(sent) for name, sent in values.lists()}
 
 
 # The envelope as JSON -----------------------------------------------------------------------------

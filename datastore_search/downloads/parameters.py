@@ -11,8 +11,7 @@ from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
 from ..api.actions.search import build_query
-from ..api.parameter_types import BooleanField, ChoiceField
-from ..api.parameters import MAX_ROW_NUMBER, QueryParameters
+from ..api.parameters import MAX_ROW_NUMBER, BooleanField, ChoiceField, QueryParameters
 from ..filters.names import SortKey
 from ..search import ID, Query, RecordsFormat, Relation
 from .formats import formats

@@ -18,11 +18,10 @@ from rest_framework.authentication import BaseAuthentication
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from ..api.body import read_parameters
+from ..api.authentication import check_may_read, check_sizes
 from ..api.envelope import exception_handler
 from ..api.parameters import make_printable
-from ..api.permissions import check_may_read, check_sizes
-from ..api.views import EnvelopeView
+from ..api.views import EnvelopeView, read_parameters
 from ..field_types import is_storable
 from ..guards.clients import Client
 from ..messages.access import UnknownResource

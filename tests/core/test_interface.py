@@ -21,7 +21,7 @@ from datastore_search.api.actions.write import (
     RecordsDeleteParameters,
     UpsertParameters,
 )
-from datastore_search.api.parameter_types import IgnoredField
+from datastore_search.api.parameters import IgnoredField
 from datastore_search.guards import shares
 from datastore_search.guards.clients import Client as GuardedClient
 from datastore_search.interface import (

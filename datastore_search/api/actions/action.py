@@ -11,8 +11,7 @@ from rest_framework.request import Request
 
 from ...contributions import Table
 from ...web.caching import Validators
-from ..parameter_types import Schema
-from ..parameters import ActionParameters
+from ..parameters import ActionParameters, Schema
 
 
 @dataclass(frozen=True, slots=True)

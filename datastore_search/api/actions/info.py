@@ -14,9 +14,8 @@ from ...field_types import field_types
 from ...guards.clients import Client
 from ...models import Field, IndexKind, Profiles, Resource, read_profiles
 from ...search import ConsistentRead, check_has_records, describe_fields, with_consistent_read
-from ..parameter_types import BooleanField, Schema
-from ..parameters import ResourceParameters
-from ..permissions import authorize_read
+from ..authentication import authorize_read
+from ..parameters import BooleanField, ResourceParameters, Schema
 from ..schemas import (
     BOOLEAN,
     NON_NEGATIVE_INTEGER,

@@ -27,17 +27,19 @@ from ...search import (
     with_consistent_read,
 )
 from ...web.addresses import find_base_path
-from ..parameter_types import (
+from ..authentication import authorize_read, get_reader
+from ..parameters import (
+    MAX_ROW_NUMBER,
     BooleanField,
     ChoiceField,
     IgnoredField,
     NonNegativeIntegerField,
+    QueryParameters,
     ResourceIdField,
+    ResourceParameters,
     Schema,
     SortField,
 )
-from ..parameters import MAX_ROW_NUMBER, QueryParameters, ResourceParameters
-from ..permissions import authorize_read, get_reader
 from ..schemas import (
     BOOLEAN,
     FIELDS,

@@ -12,8 +12,7 @@ from ... import __version__
 from ...conf import conf
 from ...messages.requests import UnknownHelp
 from ...web.addresses import build_site_address
-from ..parameter_types import TextField
-from ..parameters import ActionParameters, make_printable
+from ..parameters import ActionParameters, TextField, make_printable
 from ..schemas import OBJECT, TEXT, list_of, object_of, schema_ref
 from .action import Action, Answer, actions
 

@@ -35,10 +35,12 @@ from ...search import (
 )
 from ...search.records import Spool
 from ...writing import GivenField, Method, Writer, open_writer
+from ..authentication import check_may_write, get_reader
 from ..new_resources import add_resource, get_resources
-from ..parameter_types import (
+from ..parameters import (
     MAX_ALIASES,
     MAX_INDEXES,
+    ActionParameters,
     BooleanField,
     ChoiceField,
     FieldsField,
@@ -48,10 +50,10 @@ from ..parameter_types import (
     ObjectField,
     RecordsField,
     ResourceIdField,
+    ResourceParameters,
     Schema,
+    make_printable,
 )
-from ..parameters import ActionParameters, ResourceParameters, make_printable
-from ..permissions import check_may_write, get_reader
 from ..schemas import (
     FIELDS,
     RECORDS,

@@ -11,9 +11,8 @@ from django.utils.translation import gettext_lazy as _
 from rest_framework import serializers
 from rest_framework.request import Request
 
-from ...api.parameter_types import NonNegativeIntegerField, TextField
-from ...api.parameters import MAX_ROW_NUMBER, ActionParameters
-from ...api.permissions import get_reader
+from ...api.authentication import get_reader
+from ...api.parameters import MAX_ROW_NUMBER, ActionParameters, NonNegativeIntegerField, TextField
 from ...guards.clients import Client
 from ...models import Field, Resource
 from ...search import open_snapshot

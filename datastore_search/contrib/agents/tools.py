@@ -16,8 +16,7 @@ from rest_framework.request import Request
 
 from ...api.actions import actions
 from ...api.actions.info import InfoParameters
-from ...api.parameter_types import NonNegativeIntegerField, Schema
-from ...api.parameters import ActionParameters
+from ...api.parameters import ActionParameters, NonNegativeIntegerField, Schema
 from ...filters.operators import operators
 from ...models import Resource
 from .answers import (

@@ -13,12 +13,11 @@ from rest_framework.authentication import BaseAuthentication
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from ...api.body import parse_object
+from ...api.authentication import check_sizes, find_token_user
 from ...api.envelope import report_failure
-from ...api.permissions import check_sizes
+from ...api.parameters import parse_object
 from ...api.views import EnvelopeView
 from ...messages.requests import BadRequest
-from ...web.tokens import find_token_user
 
 #: JSON-RPC's code of a request that the server does not take.
 _INVALID_REQUEST = -32600

@@ -14,8 +14,8 @@ from django.utils.translation import gettext_lazy as _
 from rest_framework.request import Request
 
 from ...api.actions.action import Action, Answer
-from ...api.parameter_types import Schema
-from ...api.permissions import authorize_read
+from ...api.authentication import authorize_read
+from ...api.parameters import Schema
 from ...api.schemas import (
     ANY_VALUE,
     BOOLEAN,

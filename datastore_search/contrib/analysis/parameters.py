@@ -14,26 +14,24 @@ from django.utils.translation import gettext_lazy as _
 from rest_framework import serializers
 
 from ...api.actions.search import SearchParameters, build_query
-from ...api.body import parse_json
 from ...api.envelope import MAX_REPORTED_ERRORS
-from ...api.parameter_types import (
+from ...api.parameters import (
+    MAX_ROW_NUMBER,
+    ActionParameters,
     BooleanField,
     ChoiceField,
+    ConditionParameters,
     FieldNameField,
     FiltersField,
     FullTextQueryField,
     NonNegativeIntegerField,
     ParameterField,
+    ResourceParameters,
     Schema,
     SortField,
     TextField,
-)
-from ...api.parameters import (
-    MAX_ROW_NUMBER,
-    ActionParameters,
-    ConditionParameters,
-    ResourceParameters,
     make_printable,
+    parse_json,
 )
 from ...field_types.numbers import NUMBER
 from ...filters import exclude_field, parse_filters
@@ -131,10 +129,6 @@ class OptionsListField(ParameterField):
     main: ClassVar[str] = "field"
     #: Pairs of options that cannot be combined.
     exclusive: ClassVar[Sequence[tuple[str, str]]] = ()
-    max_items: ClassVar[int]
-
-    def get_limit(self) -> int:
-        return self.max_items
 
     def build_schema(self) -> Schema:
         options = self.options.build_schema(required=self.options.needed)

@@ -17,9 +17,8 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 from rest_framework import serializers
 
-from ...api.body import parse_json
 from ...api.new_resources import NewResourceMembers, ResourceMembers
-from ...api.parameter_types import BooleanField, ParameterField, ResourceIdField
+from ...api.parameters import BooleanField, ParameterField, ResourceIdField, parse_json
 from ...messages.requests import MalformedJson
 from .models import MAX_TAGS, Dataset
 

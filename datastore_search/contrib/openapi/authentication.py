@@ -8,7 +8,7 @@ from django.conf import settings
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from drf_spectacular.openapi import AutoSchema
 
-from ...api.parameter_types import Schema
+from ...api.parameters import Schema
 
 
 class BareToken(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call] # its metaclass is untyped

@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy as _
 from rest_framework import exceptions as rest
 
 from ...api.envelope import ERROR_TYPES, describe_error
-from ...api.parameter_types import NonNegativeIntegerField, Schema
+from ...api.parameters import NonNegativeIntegerField, Schema
 from ...api.schemas import BOOLEAN, TEXT, enum_of, list_of, object_of, schema_ref
 from ...conf import conf
 from ...messages.access import AnonymousDenied, UnknownResource

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ...api.parameter_types import Schema
+from ...api.parameters import Schema
 from ...api.schemas import ANY_VALUE, BOOLEAN, NULL, NUMBER, TEXT, list_of, one_of, schema_ref
 from ...filters.conditions import MAX_DEPTH, MAX_OPERATIONS, MAX_TEXT_CONDITIONS, MAX_VALUES
 from ...filters.operators import TEXT_OPERATORS, Operand, operators

@@ -11,8 +11,7 @@ from drf_spectacular.plumbing import ComponentRegistry, ResolvedComponent
 from rest_framework.status import HTTP_200_OK
 
 from ...api.actions import Action
-from ...api.parameter_types import Schema
-from ...api.parameters import ActionParameters
+from ...api.parameters import ActionParameters, Schema
 from ...api.schemas import (
     COMMON_SCHEMAS,
     ROW,

@@ -1,15 +1,14 @@
 """
 The parameters of the actions in JSON Schema: in a query string, and in a JSON body.
 
-Each has the form of its type (``api.parameter_types``), which is one of those that the API accepts.
+Each has the form of its type (``api.parameters``), which is one of those that the API accepts.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...api.parameter_types import ParameterField, Schema
-from ...api.parameters import ActionParameters
+from ...api.parameters import ActionParameters, ParameterField, Schema
 from ...api.schemas import TEXT, build_name, describe_values, one_of, schema_ref
 from .examples import Example, show_examples
 

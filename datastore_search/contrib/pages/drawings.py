@@ -14,7 +14,7 @@ from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
 from django.utils.translation import get_language
 
-from ...api.parameter_types import ChoiceField
+from ...api.parameters import ChoiceField
 from ...downloads.xml_rows import clean_xml
 from ...guards.cache import BoundedCache
 from ...messages.parameters import InvalidParameter, InvalidParameters

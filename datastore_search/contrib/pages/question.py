@@ -12,7 +12,7 @@ from django.http import QueryDict
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from ...api.body import parse_json
+from ...api.parameters import parse_json
 from ...field_types import (
     FieldType,
     Json,

@@ -11,7 +11,8 @@ from django.test import Client
 from django.utils import timezone
 from knox.models import AuthToken
 
-from datastore_search.web.tokens import find_token_user, issue_token
+from datastore_search.api.authentication import find_token_user
+from datastore_search.web.tokens import issue_token
 
 from ...builders import make_user
 

@@ -11,7 +11,7 @@ import pytest
 from django.test import Client
 
 from datastore_search.api.actions import actions
-from datastore_search.api.parameter_types import NonNegativeIntegerField
+from datastore_search.api.parameters import NonNegativeIntegerField
 from datastore_search.models import Resource
 
 from ...builders import act, ask, check_error, get_result, make_resource, make_user_token

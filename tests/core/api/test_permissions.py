@@ -18,9 +18,10 @@ from django.utils import timezone
 from knox.models import AuthToken
 
 from datastore_search.api.actions import actions
+from datastore_search.api.authentication import find_token_user
 from datastore_search.models import Alias, Resource
 from datastore_search.search import Query
-from datastore_search.web.tokens import find_token_user, issue_token
+from datastore_search.web.tokens import issue_token
 
 from ...backends import install_guardian
 from ...builders import (

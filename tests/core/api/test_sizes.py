@@ -12,9 +12,8 @@ from django.contrib.auth.backends import BaseBackend
 from django.core.asgi import get_asgi_application
 from django.test import Client
 
-from datastore_search.api import permissions
-from datastore_search.api.body import MAX_JSON_DEPTH
-from datastore_search.api.parameter_types import RecordsField
+from datastore_search.api import authentication
+from datastore_search.api.parameters import MAX_JSON_DEPTH, RecordsField
 from datastore_search.models import Resource
 from datastore_search.web.views import MAX_PARAMETERS, MAX_QUERY_STRING_BYTES
 
@@ -89,7 +88,7 @@ def test_a_body_as_large_as_the_limit_is_read(settings: Any) -> None:
 def test_a_body_of_many_values_is_refused_before_it_is_parsed(
     resource: Resource, monkeypatch: pytest.MonkeyPatch, parameters: dict[str, Any], token: str
 ) -> None:
-    monkeypatch.setattr("datastore_search.api.body._DECODER", None)
+    monkeypatch.setattr("datastore_search.api.parameters._DECODER", None)
     body = json.dumps({"resource_id": str(resource.pk), **parameters}, separators=(",", ":"))
     sent = make_token() if token == "valid" else token
 
@@ -282,7 +281,7 @@ def test_a_call_that_writes_may_have_many_values(client: Client, writer: str) ->
 def test_the_values_of_a_call_that_writes_are_counted_too(
     client: Client, writer: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(permissions, "MAX_WRITTEN_VALUES", 50_000)
+    monkeypatch.setattr(authentication, "MAX_WRITTEN_VALUES", 50_000)
     sent = {"resource": {"name": "N"}, "records": [{}] * 30_000}
 
     error = check_error(act(client, "datastore_create", sent, writer), 413, TOO_LARGE)

@@ -22,7 +22,10 @@ from django.utils.translation import gettext_lazy as _
 from rest_framework.request import Request
 
 from ....api.actions.action import Action, Answer
-from ....api.parameter_types import (
+from ....api.authentication import authorize_read, get_reader
+from ....api.parameters import (
+    MAX_ROW_NUMBER,
+    ActionParameters,
     BooleanField,
     FullTextField,
     IgnoredField,
@@ -31,9 +34,8 @@ from ....api.parameter_types import (
     NonNegativeIntegerField,
     ResourceIdField,
     TextField,
+    make_printable,
 )
-from ....api.parameters import MAX_ROW_NUMBER, ActionParameters, make_printable
-from ....api.permissions import authorize_read, get_reader
 from ....api.schemas import BOOLEAN, TEXT, list_of
 from ....guards.clients import Client
 from ....messages.access import UnknownResource

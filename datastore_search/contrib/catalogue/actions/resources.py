@@ -17,6 +17,7 @@ from django.utils.translation import gettext_lazy as _
 from rest_framework.request import Request
 
 from ....api.actions.action import Action, Answer
+from ....api.authentication import check_may_write, get_reader
 from ....api.new_resources import (
     add_resource,
     get_resources,
@@ -25,7 +26,6 @@ from ....api.new_resources import (
     refuse_other_members,
 )
 from ....api.parameters import make_printable
-from ....api.permissions import check_may_write, get_reader
 from ....database.writes import RowToLock, begin_write_transaction
 from ....messages.access import UnknownResource
 from ....models import Resource

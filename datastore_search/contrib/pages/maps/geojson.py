@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from django.utils.translation import gettext_lazy as _
 
-from ....api.parameter_types import FieldNameField
+from ....api.parameters import FieldNameField
 from ....downloads.dump import Dump, join_blocks
 from ....field_types import get_field_type
 from ....messages import shorten
