@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum, StrEnum
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from django.utils.functional import Promise
@@ -58,7 +59,7 @@ def match_and_cast(pattern: str, column_type: str) -> str:
 JSON_STRING = "CAST(to_json({v}) AS VARCHAR)"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class FieldType:
     """
     A type of fields: one entry, from which every module takes what it needs.
@@ -110,71 +111,71 @@ class FieldType:
     #: The formats of the type that forms offer before all others; empty is the default format.
     common_formats: tuple[str, ...] = ()
 
-    @property
+    @cached_property
     def is_text(self) -> bool:
         """Return whether an empty text is a value, not a missing one."""
         return self.ordered is Ordered.TEXTS
 
-    @property
+    @cached_property
     def is_boolean(self) -> bool:
         """Return whether values are true or false."""
         return self.table_schema_type == "boolean"
 
-    @property
+    @cached_property
     def is_number(self) -> bool:
         return self.ordered is Ordered.NUMBERS
 
-    @property
+    @cached_property
     def is_integer(self) -> bool:
         """Return whether values are whole numbers."""
         return self.table_schema_type == "integer"
 
-    @property
+    @cached_property
     def is_double(self) -> bool:
         """Return whether values are numbers of which a double holds all digits."""
         return self.is_number and self.duckdb_type == "DOUBLE"
 
-    @property
+    @cached_property
     def is_moment(self) -> bool:
         """Return whether values are days, times, or days with a time."""
         return self.ordered is Ordered.DATES
 
-    @property
+    @cached_property
     def is_timestamp(self) -> bool:
         """Return whether values are days with a time."""
         return self.table_schema_type == "datetime"
 
-    @property
+    @cached_property
     def has_day(self) -> bool:
         """Return whether values are days, with or without a time."""
         return self.is_timestamp or self.table_schema_type == "date"
 
-    @property
+    @cached_property
     def has_zone(self) -> bool:
         """Return whether values are moments in UTC."""
         return self.duckdb_type == "TIMESTAMPTZ"
 
-    @property
+    @cached_property
     def has_range(self) -> bool:
         """Return whether values are numbers, days or times, of which a range can be asked for."""
         return self.is_number or self.is_moment
 
-    @property
+    @cached_property
     def is_sortable(self) -> bool:
         """Return whether records can be sorted by a field of the type."""
         return Operators.ORDER in self.operators
 
-    @property
+    @cached_property
     def is_nested(self) -> bool:
         """Return whether values may be lists or objects."""
         return Operators.CONTAINS in self.operators
 
-    @property
+    @cached_property
     def is_list(self) -> bool:
         """Return whether values are lists of values of one type."""
         return self.table_schema_type == "array"
 
-    @property
+    @cached_property
     def has_words(self) -> bool:
         """Return whether values may be words of a language."""
         return self.is_text or self.duckdb_type in {"VARCHAR[]", "JSON"}

@@ -15,6 +15,7 @@ from django.utils import translation
 
 from datastore_search.contrib.pages.question import clean_parameters, parse_field_condition
 from datastore_search.contrib.pages.values import parse_typed_value
+from datastore_search.field_types import field_types
 from datastore_search.filters import Comparison, Condition, FiltersParser, In, TypedFields
 from datastore_search.filters.operators import operators
 from datastore_search.models import Field, Resource
@@ -151,7 +152,7 @@ TYPED_VALUES: list[tuple[str, str, str, str]] = [
 def test_values_are_read_in_the_language_of_the_page() -> None:
     for language, kind, typed, value in TYPED_VALUES:
         with translation.override(language):
-            assert parse_typed_value(kind, typed) == value
+            assert parse_typed_value(field_types[kind], typed) == value
 
 
 # The form -----------------------------------------------------------------------------------------

@@ -24,6 +24,7 @@ from datastore_search.contrib.pages.charts.data import (
     Value,
 )
 from datastore_search.contrib.pages.columns import Column
+from datastore_search.field_types import field_types
 from datastore_search.models import Resource
 
 from ..builders import make_writer_token
@@ -540,7 +541,7 @@ def test_a_table_of_the_api_has_a_chart(client: Client, db: None) -> None:
 
 
 def draw(*sizes: float, kind: str = "int4") -> Drawing:
-    by = Grouping(Column("k", "k", "", kind, "text"), GroupBy("k"))
+    by = Grouping(Column("k", "k", "", field_types[kind], "text"), GroupBy("k"))
     drawing = draw_chart(ChartQuery("sum", None, by), make_data(*sizes), "", lambda *_: "")
     assert drawing
     return drawing

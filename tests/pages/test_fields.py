@@ -9,7 +9,7 @@ import pytest
 from django.test import Client
 from django.utils import translation
 
-from datastore_search.contrib.pages import profiles
+from datastore_search.contrib.pages import columns
 from datastore_search.contrib.pages.columns import Column
 from datastore_search.field_types import field_types, label_type
 from datastore_search.models import Resource
@@ -66,13 +66,13 @@ def test_numbers_have_a_histogram(db: None) -> None:
 
 
 def test_a_number_of_many_digits_is_written_with_an_exponent() -> None:
-    column = Column("n", "n", "", "float8", "number")
+    column = Column("n", "n", "", field_types["float8"], "number")
 
     with translation.override("en"):
-        assert profiles._format_value(column, 1.5 * 10**308) == "1.5e+308"
-        assert profiles._format_value(column, "9" * 309) == "1e+309"
-        assert profiles._format_value(column, 123456.5) == "123,456.5"
-        assert profiles._format_value(column, "NaN") == "NaN"
+        assert columns._format_profiled(column, 1.5 * 10**308) == "1.5e+308"
+        assert columns._format_profiled(column, "9" * 309) == "1e+309"
+        assert columns._format_profiled(column, 123456.5) == "123,456.5"
+        assert columns._format_profiled(column, "NaN") == "NaN"
 
 
 def test_every_type_has_words() -> None:

@@ -12,7 +12,7 @@ import pytest
 from django.test import Client
 from django.utils import translation
 
-from datastore_search.contrib.pages.languages import (
+from datastore_search.contrib.pages.values import (
     capitalize_phrase,
     compose_phrase,
     join_phrases,

@@ -17,7 +17,7 @@ from datastore_search.contrib.pages.maps import data as map_data
 from datastore_search.contrib.pages.maps.data import MapData, MapPlace
 from datastore_search.contrib.pages.maps.geometry import (
     Path,
-    find_coordinate_fields,
+    find_place_fields,
 )
 from datastore_search.contrib.pages.maps.map import MapView, draw_map
 from datastore_search.guards import shares
@@ -117,7 +117,7 @@ def test_a_control_character_is_replaced_in_drawings(client: Client, db: None) -
 def test_fields_are_recognised_by_their_names(latitude: str, longitude: str) -> None:
     types = {"id": "int4", latitude: "numeric", "n": "numeric", longitude: "float8"}
 
-    assert find_coordinate_fields(types, {}) == (latitude, longitude)
+    assert find_place_fields(types, {}) == (latitude, longitude, "")
 
 
 def test_the_fields_of_a_map_are_proposed(client: Client, db: None) -> None:

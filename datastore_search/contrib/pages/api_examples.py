@@ -46,7 +46,7 @@ class ApiView(ResourcePageView):
             raise Http404
         data_page = reverse_in_locale(self.request, "resource", resource.pk)
         page_address = add_query_string(data_page, self.parameters)
-        if not query.is_valid:
+        if query.all_errors:
             return redirect(page_address)
         offset = (parse_page_number(self.request) - 1) * query.size
         search = replace(query.search, limit=query.size, offset=offset)

@@ -1,32 +1,38 @@
-"""The columns of a data page: which are shown, in which order, and which have a facet."""
+"""
+The columns of a data page: which are shown, in which order, and what their profiles say.
+
+A profile has the statistics of all values of a field.  It proposes facets, and is shown as SVG and
+bars, without inline styles.
+"""
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from functools import partial
+from operator import attrgetter
 from typing import Any
 
-from django.utils.html import format_html
-from django.utils.safestring import SafeString
+from django.utils.formats import number_format
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
-from ...field_types import FieldType, Ordered, field_types, label_type
+from ...field_types import FieldType, Ordered, field_types
 from ...messages.bidi import show_bidi_controls
+from ...messages.numbers import format_count
 from ...messages.parameters import UnknownField
 from ...models import Profiles, Resource
-from .languages import Phrase, mark_text, write_language
-from .question import PAGE_SIZES, PageQuery
+from .question import PAGE_SIZES, PageQuery, QueryString
+from .values import Phrase, format_number, format_value, mark_text, shorten_number
 
 #: Columns that a page shows at once: fewer where it has more records than it has by default, so
 #: that its HTML stays small.
 MAX_COLUMNS = 18
 MAX_COLUMNS_OF_LONG_PAGE = 13
-
-#: Letters of a label in front of each value, on a narrow screen.
-_MAX_CELL_LABEL_LENGTH = 30
 
 #: Values of a text that are shown as tags, and letters of a value that can be chosen.
 _MAX_TAGS, MAX_VALUE_LENGTH = 10, 100
@@ -46,22 +52,13 @@ class Column:
     name: str
     label: str
     notes: str
-    type: str
+    type: FieldType
     kind: str
     label_language: str = ""
     notes_language: str = ""
     value_language: str = ""
     unit: str = ""
     is_category: bool = field(default=False, compare=False)
-
-    @property
-    def field_type(self) -> FieldType:
-        """What the type can do."""
-        return field_types[self.type]
-
-    @property
-    def type_label(self) -> str:
-        return label_type(self.type)
 
     @property
     def marked_label(self) -> Phrase:
@@ -71,17 +68,6 @@ class Column:
     def shown_name(self) -> str:
         """The name with its invisible characters shown."""
         return show_bidi_controls(self.name)
-
-    @property
-    def cell_attributes(self) -> SafeString:
-        """
-        The attributes of its cells: the beginning of the label, by the letter of the kind.
-
-        Values in another language than the page have ``lang``.
-        """
-        letter = {"number": "n", "moment": "m"}.get(self.kind, "l")
-        label = self.label[:_MAX_CELL_LABEL_LENGTH].strip()
-        return format_html(' data-{}="{}"', letter, label) + write_language(self.value_language)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,20 +88,19 @@ class ColumnChoice:
 
 
 def build_columns(resource: Resource) -> tuple[Column, ...]:
-    """Build a column for each field of a described resource."""
     plain_language, columns = resource.content_language, []
     for each in resource.schema:
         label, notes = each.choose_label(plain_language), each.choose_notes(plain_language)
-        unit = each.extra_info.get("unit")
+        unit, kind = each.extra_info.get("unit"), field_types[each.type]
         column = Column(
             each.name,
             show_bidi_controls(label.text or each.name),
             show_bidi_controls(notes.text),
-            each.type,
-            _KINDS.get(field_types[each.type].ordered, "text"),
+            kind,
+            _KINDS.get(kind.ordered, "text"),
             label.language,
             notes.language,
-            plain_language if field_types[each.type].has_words else "",
+            plain_language if kind.has_words else "",
             show_bidi_controls(unit) if isinstance(unit, str) else "",
         )
         columns.append(column)
@@ -139,7 +124,7 @@ def choose_columns(
 ) -> ColumnChoice:
     """Choose and order the columns that a page shows; texts of few values are categories."""
     fields = profiles.fields if profiles else {}
-    texts = [each.name for each in columns if each.field_type.is_text and each.name in fields]
+    texts = [each.name for each in columns if each.type.is_text and each.name in fields]
     few = {name for name in texts if has_few_values(fields[name], _MAX_TAGS)}
     by_name = {column.name: column for column in columns}
     chosen = choose_names(by_name, query)
@@ -225,6 +210,11 @@ class FacetField:
     is_guessed: bool = False
     is_skewed: bool = False
 
+    @property
+    def group(self) -> str:
+        """What ``_MAX_CHOSEN`` counts."""
+        return "categories" if self.kind is FacetKind.VALUES else self.column.kind
+
 
 def choose_facets(
     columns: Sequence[Column], query: PageQuery, profiles: FieldProfiles, key: Collection[str]
@@ -240,13 +230,21 @@ def choose_facets(
     chosen = [each for each in fields if each.is_wanted]
     chosen += [each for each in fields if each.column.name in asked and not each.is_wanted]
     chosen = chosen[: max(MAX_FACETS, len(query.facets))]
-    names = {each.column.name for each in chosen}
-    free = [each for each in fields if each.column.name not in {*names, *key}]
-    chosen += _propose(list_useful(free, profiles), chosen)
+    free = [each for each in fields if each.column.name not in key and each not in chosen]
+    useful, numbers = list_useful(free, profiles), Counter(each.group for each in chosen)
+    room = MAX_FACETS - len(chosen)
+    for most in _MAX_CHOSEN:
+        for each in useful:
+            is_next = room > 0 and each not in chosen
+            if is_next and numbers[each.group] < most.get(each.group, 0):
+                numbers[each.group] += 1
+                room -= 1
+                chosen.append(each)
     # A facet stays in its place when something is chosen in it.
-    chosen.sort(key=lambda each: (not each.is_wanted, _rank(each, profiles), fields.index(each)))
-    names = {each.column.name for each in chosen}
-    return chosen, [each.column for each in fields if each.column.name not in names]
+    in_order = sorted(fields, key=partial(_rank, profiles=profiles))
+    chosen = [each for each in in_order if each in chosen]
+    chosen.sort(key=attrgetter("is_wanted"), reverse=True)
+    return chosen, [each.column for each in fields if each not in chosen]
 
 
 def list_facet_fields(
@@ -255,7 +253,7 @@ def list_facet_fields(
     """Describe the facets that fields can have; ``wanted`` names always have one."""
     fields = []
     for column in columns:
-        profile, is_text = profiles.get(column.name), column.field_type.is_text
+        profile, is_text = profiles.get(column.name), column.type.is_text
         kind, is_wanted = find_kind(column, profile), column.name in wanted
         if is_wanted:
             kind = FacetKind.VALUES if is_text else kind or FacetKind.TEXT
@@ -268,13 +266,13 @@ def list_facet_fields(
 
 def find_kind(column: Column, profile: Mapping[str, Any] | None) -> FacetKind | None:
     """Find the kind of a field's facet; None for lists and nested data."""
-    if column.field_type.is_boolean:
+    if column.type.is_boolean:
         return FacetKind.VALUES
-    if column.field_type.is_integer and profile and has_few_values(profile, MAX_NUMBERS):
+    if column.type.is_integer and profile and has_few_values(profile, MAX_NUMBERS):
         return FacetKind.VALUES
-    if column.field_type.has_range:
+    if column.type.has_range:
         return FacetKind.RANGE
-    if not column.field_type.is_text:
+    if not column.type.is_text:
         return None
     # Of a table without profiles, the number of values is known once they are counted.
     is_category = profile is None or has_few_values(profile, MAX_CATEGORIES)
@@ -284,51 +282,161 @@ def find_kind(column: Column, profile: Mapping[str, Any] | None) -> FacetKind | 
 def is_skewed(column: Column, profile: Mapping[str, Any] | None) -> bool:
     """Return whether one bar of a histogram of numbers from 0 on holds nearly all records."""
     histogram = profile and profile.get("histogram")
-    if not (histogram and column.field_type.is_number and histogram["bounds"][0] >= 0):
+    if not (histogram and column.type.is_number and histogram["bounds"][0] >= 0):
         return False
     counts = histogram["counts"]
     return len(counts) > 1 and max(counts) > _SKEWED_SHARE * sum(counts)
 
 
 def list_useful(fields: Sequence[FacetField], profiles: FieldProfiles) -> list[FacetField]:
-    """List the fields that divide records, the most useful first."""
-    useful = [each for each in fields if _is_useful(each.column, profiles.get(each.column.name))]
+    """
+    List the fields that divide records, the most useful first.
+
+    They have several values, and are not the key of the records.
+    """
+    useful = []
+    for each in fields:
+        column, profile = each.column, profiles.get(each.column.name)
+        count, distinct = (profile["count"], profile["distinct"]) if profile else (0, 0)
+        if profile and column.type.is_integer and distinct == count and "min" in profile:
+            is_sequence = int(profile["max"]) - int(profile["min"]) + 1 == count
+            is_useful = not is_sequence and not _KEY_NAME.search(column.name)
+        else:
+            is_useful = not profile or bool(count and distinct + bool(profile["nulls"]) > 1)
+        useful += [each] if is_useful else []
     return sorted(useful, key=partial(_rank, profiles=profiles))
-
-
-def _is_useful(column: Column, profile: Mapping[str, Any] | None) -> bool:
-    """Return whether a field has several values, and is not the key of the records."""
-    if profile is None:
-        return True
-    count, distinct = profile["count"], profile["distinct"]
-    if column.field_type.is_integer and distinct == count and "min" in profile:
-        is_sequence = int(profile["max"]) - int(profile["min"]) + 1 == count
-        return not is_sequence and not _KEY_NAME.search(column.name)
-    return bool(count) and distinct + bool(profile["nulls"]) > 1
-
-
-def _propose(fields: Sequence[FacetField], chosen: Sequence[FacetField]) -> list[FacetField]:
-    """Propose fields in addition to those that are chosen."""
-    numbers = Counter(map(_find_group, chosen))
-    proposed: list[FacetField] = []
-    for most in _MAX_CHOSEN:
-        for each in fields:
-            group = _find_group(each)
-            if each not in proposed and numbers[group] < most.get(group, 0):
-                numbers[group] += 1
-                proposed.append(each)
-    return proposed[: max(0, MAX_FACETS - len(chosen))]
-
-
-def _find_group(field: FacetField) -> str:
-    return "categories" if field.kind is FacetKind.VALUES else field.column.kind
 
 
 def _rank(field: FacetField, profiles: FieldProfiles) -> tuple[int, bool, bool, int]:
     """Rank by kind, fields that most records lack behind others, times of day behind days."""
-    profile, kind = profiles.get(field.column.name), field.column.field_type
+    profile, kind = profiles.get(field.column.name), field.column.type
     is_sparse = profile is not None and profile["nulls"] > profile["count"]
     if field.kind is not FacetKind.VALUES or not profile:
         return field.kind, is_sparse, kind.is_timestamp or (kind.is_moment and not kind.has_day), 0
     values = profile["distinct"] + bool(profile["nulls"])
     return field.kind, is_sparse, values not in _USEFUL_VALUES or kind.is_number, values
+
+
+# What profiles say --------------------------------------------------------------------------------
+
+#: The most common values of a field that get a bar.
+MAX_BARS = 5
+
+#: A profile cuts values to this length.
+MAX_PROFILED_LENGTH = 100
+
+#: A share of at least this has no decimals: two figures are enough.
+_WHOLE_PERCENT = 10
+
+#: Means below this are written without an exponent.
+_MIN_EXPONENT_MEAN = 1e15
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """
+    A value, the number of records that have it, and the width of its bar.
+
+    The link finds these records; it is empty where the page cannot ask for the value.
+    """
+
+    value: str
+    count: str
+    width: str
+    link: str
+
+
+@dataclass(frozen=True, slots=True)
+class Histogram:
+    """An SVG path, as many units wide as there are bins and 100 high, and the outer bounds."""
+
+    outline: str
+    width: int
+    low: str
+    high: str
+
+
+@dataclass(frozen=True, slots=True)
+class FieldNote:
+    """
+    A field with facts about its values and a chart of them, and the ``id`` of its card.
+
+    It is ``is_complete`` if every record has a value, as far as that is known.
+    """
+
+    column: Column
+    id: str
+    facts: tuple[str, ...] = ()
+    bars: tuple[Bar, ...] = ()
+    histogram: Histogram | None = None
+    is_complete: bool = False
+
+
+def describe_fields(columns: Sequence[Column], profiles: Profiles | None) -> list[FieldNote]:
+    """Describe the fields of columns, with the statistics of their values if there are any."""
+    notes = []
+    for number, column in enumerate(columns, 1):
+        profile = profiles.fields.get(column.name) if profiles else None
+        if profile is None:
+            notes.append(FieldNote(column, f"about-{number}"))
+            continue
+        bars = []
+        for each in profile.get("top", ())[:MAX_BARS]:
+            value, count = each["value"], each["count"]
+            text = value if isinstance(value, str) else json.dumps(value).removesuffix(".0")
+            is_cut = isinstance(value, Mapping | list) or len(str(value)) >= MAX_PROFILED_LENGTH
+            link = "" if is_cut else QueryString(((f"field.{column.name}", text),)).link
+            width = f"{100 * count / profile['count']:.3g}"
+            bars.append(Bar(_format_profiled(column, value), format_count(count), width, link))
+        facts = tuple(_list_facts(column, profile))
+        histogram = draw_histogram(column, profile.get("histogram"))
+        is_complete = not profile["nulls"]
+        notes.append(
+            FieldNote(column, f"about-{number}", facts, tuple(bars), histogram, is_complete)
+        )
+    return notes
+
+
+def _list_facts(column: Column, profile: Mapping[str, Any]) -> Iterator[str]:
+    count, nulls, distinct = profile["count"], profile["nulls"], profile["distinct"]
+    if nulls:
+        share = 100 * nulls / (count + nulls)
+        shown = number_format(max(share, 0.1), 1 if share < _WHOLE_PERCENT else 0)
+        yield _("%(share)s %% empty") % {"share": shown}
+    if profile.get("distinct_is_estimated"):
+        two_figures = int(float(f"{distinct:.2g}"))
+        yield _("about %(number)s values") % {"number": format_count(two_figures)}
+    elif count:
+        text = ngettext("%(number)s value", "%(number)s values", distinct)
+        yield text % {"number": format_count(distinct)}
+    if "min" in profile:
+        low, high = (_format_profiled(column, profile[end]) for end in ("min", "max"))
+        yield _("%(low)s to %(high)s") % {"low": low, "high": high}
+    if "mean" in profile:
+        # Six figures, or more where it is a large whole number.
+        mean, text = profile["mean"], f"{profile['mean']:.6g}"
+        text = f"{mean:.0f}" if "e+" in text and abs(mean) < _MIN_EXPONENT_MEAN else text
+        yield _("mean %(mean)s") % {"mean": format_number(text)}
+    if profile.get("longest"):
+        lengths = {name: format_count(profile[name]) for name in ("shortest", "longest")}
+        yield _("%(shortest)s to %(longest)s characters") % lengths
+
+
+def draw_histogram(column: Column, histogram: Mapping[str, Any] | None) -> Histogram | None:
+    """Draw ``counts`` of bins between ``bounds``: the fullest is 100 high, any other at least 2."""
+    if histogram is None:
+        return None
+    counts, bounds = histogram["counts"], histogram["bounds"]
+    most = max(counts) or 1
+    tops = [100 - max(round(100 * each / most), 2 if each else 0) for each in counts]
+    outline = "".join(f"V{top}h1" for top in tops)
+    ends = (_format_profiled(column, bounds[position]) for position in (0, -1))
+    return Histogram(f"M0 100{outline}V100Z", len(counts), *ends)
+
+
+def _format_profiled(column: Column, value: object) -> str:
+    """Write a value of a profile as the table of records does."""
+    if isinstance(value, bool) or (isinstance(value, str) and column.kind != "number"):
+        return show_bidi_controls(format_value(column.type, value))
+    text = value if isinstance(value, str) else json.dumps(value).removesuffix(".0")
+    return format_number(shorten_number(text))

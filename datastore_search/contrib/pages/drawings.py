@@ -25,11 +25,11 @@ from .charts.data import ChartQuery
 from .charts.png import can_draw_png, draw_png
 from .columns import Column, choose_columns
 from .head import build_chips, describe_head
-from .languages import Phrase
 from .maps.geometry import MapQuery
 from .page import ResourcePageView
 from .question import OF_TABLE, PageQuery, Pair, QueryString, describe_parameter_errors
-from .sections import PageQuestion, Place, are_complete, build_sections
+from .sections import PageQuestion, Place, build_sections
+from .values import Phrase
 
 #: Media type and content of a file.
 File = tuple[str, str | bytes]
@@ -159,7 +159,6 @@ class QuestionDrawing(ABC, Generic[Shown, Data]):
 
     @property
     def pairs(self) -> tuple[Pair, ...]:
-        """The parameters of what is shown."""
         return self.shown.pairs if self.shown else ()
 
 
@@ -207,7 +206,6 @@ class DrawingView(ResourcePageView):
             question = PageQuestion(self.request, read, asked, columns, choice, drawing.profiles)
             places = () if query.all_errors else (Place.BESIDE,)
             sections = build_sections(question, *places)
-            self.is_complete = are_complete(sections)
             context |= {
                 **describe_head(question, drawing.name),
                 "sections": sections,

@@ -23,15 +23,21 @@ from ..analysis.facets import Facet, FacetsQuery, read_facets
 from ..analysis.groups import GroupBy
 from ..analysis.spelling import MAX_RARE_RECORDS, NO_SUGGESTIONS, suggest_queries
 from ..analysis.stored_facets import list_stored_counts
-from .columns import MAX_VALUE_LENGTH, Column, FacetField, FacetKind, choose_facets
+from .columns import (
+    MAX_VALUE_LENGTH,
+    Column,
+    FacetField,
+    FacetKind,
+    Histogram,
+    choose_facets,
+    draw_histogram,
+)
 from .head import Input, build_input
-from .profiles import Histogram, draw_histogram, measure_bar
 from .question import (
     OF_TABLE,
     YES_OR_NO,
     FieldCondition,
     PageQuery,
-    Pair,
     join_conditions,
     write_change,
 )
@@ -56,6 +62,9 @@ _FIND = "find"
 
 #: Values that are counted, by whether the facet is opened.
 _LIMITS = {True: _MAX_OPENED, False: _MAX_COUNTED}
+
+#: The width of a bar is a class of the style sheet, from 1 to this.
+_BAR_WIDTHS = 20
 
 #: Bins of a histogram that is counted for the page.
 _BINS = 20
@@ -134,6 +143,13 @@ def _show_facets(question: PageQuestion) -> Mapping[str, Any]:
         builder.build(position, field, counts[field.column.name])
         for position, field in enumerate(shown)
     ]
+    # The parameters that no input has: of each text input, all values but the first.
+    pairs = query.query_string.pairs
+    boxes = {each.parameter for each in facets if each.values}
+    boxes |= {_FIND for each in facets if each.found is not None}
+    sent = {(f"empty.{each.column.name}", "yes") for each in facets if each.empty}
+    for name in {each.name for facet in facets for each in facet.inputs}:
+        sent |= set([pair for pair in pairs if pair[0] == name][:1])
     return {
         "facets": facets,
         "others": [
@@ -141,22 +157,11 @@ def _show_facets(question: PageQuestion) -> Mapping[str, Any]:
             for column in others
             if column.name in shown_columns
         ],
-        "hidden": _list_hidden(facets, query),
+        "hidden": [pair for pair in pairs if pair[0] not in boxes and pair not in sent],
         "is_complete": counter.is_complete,
         "address": request.path,
         "chart_address": reverse_in_locale(request, "chart", resource.pk),
     }
-
-
-def _list_hidden(facets: Sequence[ShownFacet], query: PageQuery) -> tuple[Pair, ...]:
-    """List the parameters that no input has: of each text input, all values but the first."""
-    pairs = query.query_string.pairs
-    boxes = {each.parameter for each in facets if each.values}
-    boxes |= {_FIND for each in facets if each.found is not None}
-    sent = {(f"empty.{each.column.name}", "yes") for each in facets if each.empty}
-    for name in {each.name for facet in facets for each in facet.inputs}:
-        sent |= set([pair for pair in pairs if pair[0] == name][:1])
-    return tuple(pair for pair in pairs if pair[0] not in boxes and pair not in sent)
 
 
 # Counting -----------------------------------------------------------------------------------------
@@ -172,13 +177,18 @@ class _Counter:
     is_complete: bool = True
 
     def count(self, fields: Sequence[FacetField]) -> Mapping[str, Counts]:
-        """Count all facets, by the names of their fields."""
         counts: dict[str, Counts] = {}
         # Values that are not stored can be counted at any time.
         is_small = (self._read.relation.record_count or 0) <= _MAX_SMALL_TABLE
         asked: list[tuple[FacetField, Query]] = []
         for field in fields:
-            query = self._exclude_own(field)
+            # The conditions that are not on the field itself, and what to find.
+            name = field.column.name
+            own = [each for each in self._query.conditions if each.field.name != name]
+            filters = (*join_conditions(own), *exclude_field(self._query.filters, name))
+            if field.can_be_searched and self._query.find:
+                filters = (*filters, Comparison(name, "icontains", self._query.find))
+            query = Query(limit=None, q=self._query.search.q, filters=filters)
             is_of_all = not (query.q or query.filters)
             stored = self._read_stored(field) if is_of_all else None
             if stored:
@@ -186,26 +196,17 @@ class _Counter:
                 most = _LIMITS[field.is_wanted] if can_count else _MAX_SHOWN
                 is_cut = len(stored.values) < min(stored.distinct, most)
                 stored = None if is_cut or (field.is_skewed and can_count) else stored
-            kind = field.column.field_type
+            kind = field.column.type
             is_time = kind.is_moment and not kind.has_day
             # A text has no figures, nor has a time of day.
             if stored or field.kind is FacetKind.TEXT or is_time:
-                profile = self._profiles and self._profiles.fields.get(field.column.name)
+                profile = self._profiles and self._profiles.fields.get(name)
                 # Without a profile it is not known whether records lack a value.
                 nulls = 0 if profile and not profile["nulls"] else None
-                counts[field.column.name] = stored or Counts(nulls=nulls)
+                counts[name] = stored or Counts(nulls=nulls)
             else:
                 asked.append((field, query))
         return counts | (self._count_matches(asked) if asked else {})
-
-    def _exclude_own(self, field: FacetField) -> Query:
-        """Make the query of the conditions that are not on a field itself, and of what to find."""
-        query, name = self._query, field.column.name
-        own = [each for each in query.conditions if each.field.name != name]
-        filters = (*join_conditions(own), *exclude_field(query.filters, name))
-        if field.can_be_searched and query.find:
-            filters = (*filters, Comparison(name, "icontains", query.find))
-        return Query(limit=None, q=query.search.q, filters=filters)
 
     def _count_matches(self, asked: Sequence[tuple[FacetField, Query]]) -> dict[str, Counts]:
         """Count facets within the time of a page; those that take longer are of all records."""
@@ -281,8 +282,6 @@ class _Counter:
 
 @dataclass(frozen=True)
 class _Builder:
-    """Describes facets as the template takes them."""
-
     _query: PageQuery
     _fields: Mapping[str, Field]
     _asked: Mapping[str, FieldCondition]
@@ -323,10 +322,10 @@ class _Builder:
                     found=self._query.find if field.can_be_searched else None,
                     empty=self._build_empty(column, counts),
                 )
-        is_range = field.kind is FacetKind.RANGE or not column.field_type.is_text
+        is_range = field.kind is FacetKind.RANGE or not column.type.is_text
         operators: tuple[str, ...] = ("from", "to") if is_range else ("contains", "field")
-        if column.field_type.is_nested:  # only the address asks for such a facet
-            operators = ("contains",) if column.field_type.is_list else ()
+        if column.type.is_nested:  # only the address asks for such a facet
+            operators = ("contains",) if column.type.is_list else ()
         inputs = tuple(
             build_input(
                 f"facet-{position}-{operator}",
@@ -360,13 +359,13 @@ class _Builder:
                 show_bidi_controls(format_value(column.type, value)),
                 key in asked,
                 format_count(numbers[key]),
-                measure_bar(numbers[key], most),
+                -(-_BAR_WIDTHS * numbers[key] // most),
             )
         # Both values of a truth value are there, whether records have them or not.
-        always = {value: value for value in YES_OR_NO} if column.field_type.is_boolean else {}
+        always = {value: value for value in YES_OR_NO} if column.type.is_boolean else {}
         for key, text in {**always, **asked}.items():
             if key not in first:
-                label = YES_OR_NO.get(text, text) if column.field_type.is_boolean else text
+                label = YES_OR_NO.get(text, text) if column.type.is_boolean else text
                 yield FacetValue(text, show_bidi_controls(str(label)), key in asked)
 
     def _build_empty(self, column: Column, counts: Counts) -> FacetValue | None:
@@ -380,7 +379,7 @@ class _Builder:
 
 
 def _fold(column: Column, text: str) -> str:
-    return text.casefold() if column.field_type.is_text else text
+    return text.casefold() if column.type.is_text else text
 
 
 # Similar queries and the sections -----------------------------------------------------------------

@@ -17,7 +17,7 @@ from django.utils.translation import pgettext
 from ...api.actions import actions
 from ...downloads.formats import formats
 from ...field_types import Json, dump_json_as_sent, field_types
-from ...filters import And, Comparison, Condition, In, Or
+from ...filters import And, Comparison, Condition, Or
 from ...filters.operators import Operand, Operator, operators
 from ...messages import shorten
 from ...messages.bidi import show_bidi_controls
@@ -25,11 +25,16 @@ from ...messages.numbers import format_count
 from ...models import Field, read_profiles
 from ...search import ID, ConsistentRead
 from ...web.addresses import find_path, reverse_in_locale
-from .columns import Column, FacetKind, choose_columns, list_facet_fields
-from .languages import Phrase, compose_phrase, join_phrases, mark_text
+from .columns import (
+    MAX_PROFILED_LENGTH,
+    Column,
+    FacetKind,
+    choose_columns,
+    describe_fields,
+    list_facet_fields,
+)
 from .maps.geometry import has_map
 from .page import ResourcePageView, add_query_string
-from .profiles import MAX_PROFILED_LENGTH, describe_fields
 from .question import (
     CHOSEN_VALUE,
     IS_EMPTY,
@@ -47,7 +52,7 @@ from .question import (
     write_change,
 )
 from .sections import PageQuestion, Place, build_sections
-from .values import parse_typed_value
+from .values import Phrase, compose_phrase, join_phrases, mark_text, parse_typed_value
 
 #: Letters of a value on a chip.
 _MAX_VALUE_LENGTH = 60
@@ -102,7 +107,6 @@ class _ChipBuilder:
             yield Chip(mark_text(_("Chosen columns")), write_change("fields"))
 
     def _describe_own(self, condition: FieldCondition) -> Iterator[tuple[str, Phrase]]:
-        """Describe each value of a condition as it was typed."""
         name, operator = condition.field.name, OPERATORS[condition.operator]
         for value in condition.values:
             is_list = operator.operand is Operand.LIST
@@ -128,7 +132,6 @@ class _ChipBuilder:
         return self._columns[name].marked_label if name in self._columns else mark_text(name)
 
     def _mark(self, name: str, value: str) -> Phrase:
-        """Mark a value with the language of the values of its field."""
         return mark_text(value, self._columns[name].value_language if name in self._columns else "")
 
     def _format_value(self, name: str, value: Json) -> Phrase:
@@ -151,7 +154,13 @@ class _ChipBuilder:
             word = pgettext("conditions", " and ") if is_and else pgettext("conditions", " or ")
             phrase = join_phrases(word, parts)
         else:
-            name, operator, operand = _split_condition(condition)
+            name = condition.field
+            if isinstance(condition, Comparison):
+                operator, operand = operators[condition.operator], condition.value
+            elif condition.values == (None,):
+                operator, operand = operators["isnull"], True
+            else:
+                operator, operand = operators["in"], list(condition.values)
             listed = operand if operator.operand is Operand.LIST else [operand]
             values = cast("Sequence[Json]", listed)
             shown = [self._format_value(name, value) for value in values[:10]]
@@ -161,15 +170,6 @@ class _ChipBuilder:
         if is_member and is_joined:
             return compose_phrase("(%(condition)s)", condition=phrase)
         return phrase
-
-
-def _split_condition(condition: In | Comparison) -> tuple[str, Operator, Json]:
-    """Split a condition into its field, its operator and its operand."""
-    if isinstance(condition, Comparison):
-        return condition.field, operators[condition.operator], condition.value
-    if condition.values == (None,):
-        return condition.field, operators["isnull"], True
-    return condition.field, operators["in"], list(condition.values)
 
 
 def _shorten(text: str) -> str:
@@ -217,7 +217,12 @@ def build_filter_form(question: PageQuestion) -> dict[str, Any]:
     query, columns = question.query, {column.name: column for column in question.columns}
     asked = {each.parameter: each for each in query.conditions}
     offered = [(f"{number}", field) for number, field in enumerate(question.read.resource.schema)]
-    inputs = [(at, each, names) for at, each in offered if (names := _choose_operators(each))]
+    # A range, or equality; none for lists and JSON.
+    inputs = [
+        (at, each, ("from", "to") if field_types[each.type].has_range else ("field",))
+        for at, each in offered
+        if not field_types[each.type].is_nested
+    ]
     del inputs[MAX_FIELDS:]
     known = {f"{name}.{field.name}" for _at, field, names in inputs for name in names}
     inputs += [
@@ -273,7 +278,7 @@ def build_input(
     if "type" in attributes:
         # The browser's own input, for a day, would hide a value that is wrong.
         attributes = {} if error else attributes
-        value = value if error else parse_typed_value(kind.name, value)
+        value = value if error else parse_typed_value(kind, value)
     is_choice = kind.is_boolean and not error
     suggestions = []
     is_category = kind.is_text and profile.get("distinct", 0) <= _MAX_SUGGESTED_DISTINCT
@@ -290,14 +295,6 @@ def build_input(
         error,
         tuple(suggestions),
     )
-
-
-def _choose_operators(field: Field) -> tuple[str, ...]:
-    """Choose the operators with inputs: a range, or equality; none for lists and JSON."""
-    kind = field_types[field.type]
-    if kind.has_range:
-        return ("from", "to")
-    return () if kind.is_nested else ("field",)
 
 
 # The head -----------------------------------------------------------------------------------------
@@ -357,7 +354,6 @@ def describe_head(question: PageQuestion, present: str) -> dict[str, Any]:
 
 
 def list_format_labels() -> list[str]:
-    """List the formats in which every table can be downloaded."""
     kinds = [kind for kind in formats.values() if kind.is_installed and not kind.needs_places]
     return list(dict.fromkeys(kind.extension.upper() for kind in kinds))
 
@@ -369,7 +365,7 @@ def _list_suggestions(question: PageQuestion) -> list[str]:
     if resource.private or not path or "datastore_suggest" not in actions:
         return []
     profiles = question.field_profiles
-    texts = [each for each in question.columns if each.field_type.is_text and each.name in profiles]
+    texts = [each for each in question.columns if each.type.is_text and each.name in profiles]
     fields = [each for each in list_facet_fields(texts, profiles) if each.kind is FacetKind.VALUES]
     names = [each.column.name for each in fields]
     order = {name: -profiles[name]["distinct"] for name in names}
@@ -399,14 +395,11 @@ def _list_tabs(question: PageQuestion) -> Iterator[tuple[str, str, str]]:
 
 
 class AboutView(ResourcePageView):
-    """The description, the facts, and the statistics of the columns of the table."""
-
     template = "about.html"
 
     def build_context(
         self, read: ConsistentRead, query: PageQuery, columns: Sequence[Column]
     ) -> dict[str, Any]:
-        """Describe the resource, whatever is asked of its records."""
         resource = read.resource
         profiles = read_profiles(resource.table_version_id, using=read.connection.alias)
         choice = choose_columns(columns, query)

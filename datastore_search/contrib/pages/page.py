@@ -6,6 +6,7 @@ from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from http import HTTPStatus
+from itertools import chain
 from typing import Any, ClassVar
 from urllib.parse import urlencode, urlsplit
 from uuid import UUID
@@ -30,6 +31,7 @@ from django.utils.encoding import escape_uri_path
 from django.utils.functional import Promise
 from django.utils.html import format_html
 from django.utils.module_loading import import_string
+from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from ...search import ConsistentRead
@@ -70,13 +72,10 @@ def reverse_first(*names: str) -> str:
 
 # Frames -------------------------------------------------------------------------------------------
 
-#: The sources of no page at all, and of the portal's own pages.
-NONE, SELF = ["'none'"], ["'self'"]
-
 
 def list_frame_ancestors() -> list[str]:
     """List the sources that may frame an embedded page; an empty setting allows none."""
-    return list(conf.FRAME_ANCESTORS) or NONE
+    return list(conf.FRAME_ANCESTORS) or ["'none'"]
 
 
 def allow_framing(request: HttpRequest, response: HttpResponseBase) -> None:
@@ -108,59 +107,46 @@ def allow_framing(request: HttpRequest, response: HttpResponseBase) -> None:
 #: Of the address to which signing in or out leads back.
 MAX_RETURN_LENGTH = 2_000
 
-#: The names of viewers in the documentation of drf-spectacular.
-_VIEWER_NAMES = ("swagger-ui", "redoc")
-
 #: The usual names of the page that signs a user out, of which no setting of Django knows.
 _SIGN_OUT_NAMES = ("logout", "account_logout")
-
-#: The admin lets only its own users sign out.
-_ADMIN_SIGN_OUT_NAME = "admin:logout"
 
 
 def build_shell(request: HttpRequest, language: str, parameters: Parameters) -> dict[str, Any]:
     """
     Build the links around a page in a language; empty where there is no such page.
 
-    ``parameters`` ask for the same in every language.
+    ``parameters`` ask for the same in every language.  Of the languages in which the page has
+    another address, the link keeps the question of the page, the absolute address does not; the
+    link to the present language is empty.
     """
+    parameters = tuple(parameters)
+    path = f"{get_script_prefix()}{request.path_info.removeprefix('/')}"
+    addresses = {code: translate_url(path, code) for code in choose_language_codes(language)}
+    languages = [
+        {
+            "code": code,
+            "name": get_own_name(code),
+            "link": "" if code == language else add_query_string(path, parameters),
+            "address": request.build_absolute_uri(path),
+        }
+        for code, path in addresses.items()
+    ]
+    if len(set(addresses.values())) <= 1:  # one language, or none in the path
+        languages = []
     address = request.get_full_path()
     address = address if len(address) <= MAX_RETURN_LENGTH else request.path
     is_authenticated = request.user.is_authenticated
-    of_admin = [_ADMIN_SIGN_OUT_NAME] if getattr(request.user, "is_staff", False) else []
+    # The admin lets only its own users sign out.
+    of_admin = ["admin:logout"] if getattr(request.user, "is_staff", False) else []
     return {
         "language": get_own_name(language),
-        "languages": _list_languages(request, language, tuple(parameters)),
-        "viewer_address": keep_locale(request, reverse_first(*_VIEWER_NAMES)),
+        "languages": languages,
+        # As the documentation of drf-spectacular names them.
+        "viewer_address": keep_locale(request, reverse_first("swagger-ui", "redoc")),
         "sign_in_address": "" if is_authenticated else find_sign_in_address(address),
         "sign_out_address": reverse_first(*_SIGN_OUT_NAMES, *of_admin) if is_authenticated else "",
         "return_address": address,
     }
-
-
-def _list_languages(
-    request: HttpRequest, present: str, parameters: Parameters
-) -> list[dict[str, str]]:
-    """
-    List the languages of the portal in which the page has another address.
-
-    The link keeps the question of the page, the absolute address does not; the link to the present
-    language is empty.
-    """
-    codes = choose_language_codes(present)
-    path = f"{get_script_prefix()}{request.path_info.removeprefix('/')}"
-    addresses = {code: translate_url(path, code) for code in codes}
-    if len(set(addresses.values())) <= 1:  # one language, or none in the path
-        return []
-    return [
-        {
-            "code": code,
-            "name": get_own_name(code),
-            "link": "" if code == present else add_query_string(address, parameters),
-            "address": request.build_absolute_uri(address),
-        }
-        for code, address in addresses.items()
-    ]
 
 
 def find_sign_in_address(return_address: str) -> str:
@@ -180,8 +166,6 @@ _VARY = ("Cookie",)
 
 
 class PageView(WebView):
-    """A page in the language of the path, or an error page."""
-
     #: Whether the page has an embedded form, and whether that is requested.
     can_be_embedded = False
     is_embedded = False
@@ -190,11 +174,9 @@ class PageView(WebView):
     shared_parameters: Parameters = ()
 
     def prepare(self) -> None:
-        """Read whether the embedded form is requested."""
         self.is_embedded = self.can_be_embedded and self.request.GET.get(EMBED) == "1"
 
     def answer_request(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
-        """Allow frames to show the embedded form."""
         response = super().answer_request(request, *args, **kwargs)
         if self.is_embedded:
             allow_framing(request, response)
@@ -218,7 +200,7 @@ class PageView(WebView):
     def describe_embedding(self, parameters: Parameters, title: str) -> dict[str, Any]:
         """Write the HTML that shows the page in a frame; nothing if no page may frame it."""
         ancestors = list_frame_ancestors()
-        if ancestors == NONE:
+        if ancestors == ["'none'"]:
             return {}
         address = add_query_string(self.request.path, [*parameters, (EMBED, "1")])
         code = format_html(
@@ -226,7 +208,7 @@ class PageView(WebView):
             self.request.build_absolute_uri(address),
             title,
         )
-        return {"embed_code": code, "is_framed_by_portal_only": ancestors == SELF}
+        return {"embed_code": code, "is_framed_by_portal_only": ancestors == ["'self'"]}
 
     def render_error(self, error: ErrorMessage) -> HttpResponse:
         """Render an error page, which no cache keeps."""
@@ -264,6 +246,9 @@ class ResourcePageView(ResourceWebView, PageView):
     #: The template; that of the embedded form is named alike, after "embedded_".
     template: ClassVar[str]
 
+    #: Whether an address with other than its clean parameters is redirected.
+    has_clean_address = False
+
     #: The parameters of its address, cleaned.
     parameters: Sequence[Pair]
 
@@ -271,7 +256,6 @@ class ResourcePageView(ResourceWebView, PageView):
     held: ExitStack
 
     def answer(self, read: ConsistentRead) -> HttpResponse:
-        """Answer the question of the parameters, for a user who may read the resource."""
         resource = read.resource
         self.check_may_read(resource)
         validators = None
@@ -282,11 +266,14 @@ class ResourcePageView(ResourceWebView, PageView):
             validators = Validators.from_resource(
                 resource, self.request, conf.PAGES_VERSION, *policy, vary=_VARY
             )
-        self.status, self.is_complete, self.link = HTTPStatus.OK, True, ""
+        self.status, self.link = HTTPStatus.OK, ""
         if CHANGE in self.request.GET:
             changed = apply_change(self.request.GET, list(resource.types))
             return redirect(add_query_string(self.request.path, changed))
         self.parameters = clean_parameters(self.request.GET)
+        sent = [(name, value) for name, values in self.request.GET.lists() for value in values]
+        if self.has_clean_address and sent != self.parameters:
+            return redirect(add_query_string(self.request.path, self.parameters))
         query = PageQueryParser(self.parameters, read).parse()
         self.shared_parameters = list_shared_parameters(query)
         with ExitStack() as self.held:
@@ -300,7 +287,9 @@ class ResourcePageView(ResourceWebView, PageView):
             response = self.render_page(
                 template, own | context, private=resource.private, status=self.status
             )
-        if validators and self.status == HTTPStatus.OK and self.is_complete:
+        built = chain.from_iterable(context.get("sections", {}).values())
+        is_complete = all(section.get("is_complete", True) for _template, section in built)
+        if validators and self.status == HTTPStatus.OK and is_complete:
             validators.set_headers(response, self.request)
         if self.link:
             response["Link"] = self.link
@@ -313,8 +302,8 @@ class ResourcePageView(ResourceWebView, PageView):
         """
         Build what the template shows; a redirect or a file is answered as it is.
 
-        A page of a question with errors sets ``status``; one with figures that took too long
-        is not ``is_complete``, and no cache repeats it.  ``link`` is its header of that name.
+        A page of a question with errors sets ``status``; one with ``sections`` that took too long
+        is not repeated by a cache.  ``link`` is its header of that name.
         """
 
 
@@ -322,7 +311,6 @@ class NamedPageView(ResourceWebView, PageView):
     """Redirect from an address with the name or an alias of a resource to the one with its id."""
 
     def answer(self, read: ConsistentRead) -> HttpResponse:
-        """Redirect those who may read the resource."""
         self.check_may_read(read.resource, self.kwargs["resource_id"])
         path = reverse_in_locale(self.request, "resource", read.resource.pk)
         query = self.request.META.get("QUERY_STRING", "")
@@ -348,13 +336,6 @@ _TITLES: Mapping[int, str | Promise] = {
     HTTPStatus.TOO_MANY_REQUESTS: gettext_lazy("Not available at the moment"),
     HTTPStatus.SERVICE_UNAVAILABLE: gettext_lazy("Not available at the moment"),
 }
-#: A stand-in for the id of a resource.
-_ANY_ID = UUID(int=0)
-
-_TITLE = gettext_lazy("This file cannot be downloaded")
-
-#: The members of an envelope's ``error`` that name nothing that a person has typed.
-_UNNAMED = ("message", "query", "format")
 
 
 def explain_failure(request: HttpRequest, response: Any, error: Mapping[str, Any]) -> None:
@@ -366,14 +347,15 @@ def explain_failure(request: HttpRequest, response: Any, error: Mapping[str, Any
     """
     patch_vary_headers(response, ("Accept",))
     kind = request.get_preferred_type(["application/json", "text/html"])
-    has_page = kind == "text/html" and find_path(request, "resource", _ANY_ID)
+    has_page = kind == "text/html" and find_path(request, "resource", UUID(int=0))  # of any id
     if request.method != "GET" or not has_page:
         return
     with translation.override(response["Content-Language"]):
         forget_unreadable_user(request)
         status = HTTPStatus(response.status_code)
         message = "\n".join(
-            str(message) if name in _UNNAMED else f"{name}: {message}"
+            # These name nothing that a person has typed.
+            str(message) if name in ("message", "query", "format") else f"{name}: {message}"
             for name, messages in error.items()
             if name != "__type"
             for message in (messages if isinstance(messages, list) else [messages])
@@ -385,7 +367,8 @@ def explain_failure(request: HttpRequest, response: Any, error: Mapping[str, Any
         view.shared_parameters = [
             (name, value) for name, values in request.GET.lists() for value in values
         ]
-        page = view.render_error(ErrorMessage(status, str(_TITLES.get(status, _TITLE)), message))
+        title = str(_TITLES.get(status, _("This file cannot be downloaded")))
+        page = view.render_error(ErrorMessage(status, title, message))
         response.content = page.content
         for name in ("Content-Type", "Cache-Control"):
             response[name] = page[name]

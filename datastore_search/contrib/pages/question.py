@@ -77,7 +77,6 @@ class QueryString:
     pairs: tuple[Pair, ...] = ()
 
     def remove(self, *names: str) -> QueryString:
-        """Leave out all parameters of some names."""
         return QueryString(tuple(pair for pair in self.pairs if pair[0] not in names))
 
     def replace(self, name: str, *values: str) -> QueryString:
@@ -139,7 +138,6 @@ def format_filters(conditions: Sequence[Condition]) -> Mapping[str, Json]:
 
 
 def _format_condition(condition: Condition) -> Mapping[str, Json]:
-    """Write one condition as an object of one member."""
     match condition:
         case And():
             return {"$and": [_format_condition(each) for each in condition.conditions]}
@@ -259,7 +257,7 @@ def parse_field_condition(
             )
             error = next(filter(None, alone), describe_parameter_errors(refused)[0])
         elif isinstance(refused.errors[0], InvalidFilterValue):
-            error = describe_type_error(field.type, typed[0])
+            error = describe_type_error(field_types[field.type], typed[0])
         elif not isinstance(refused.errors[0], UnsupportedOperator):
             error = describe_parameter_errors(refused)[0]
         return FieldCondition(operator, field, typed, error=error)
@@ -273,7 +271,7 @@ def _read_operand(operator: Operator, field: Field, text: str) -> Json:
     Texts are compared ignoring case.  A timestamp up to a day is one before the next day.
     """
     kind, name = field_types[field.type], operator.name
-    operand: Json = parse_typed_value(field.type, text)
+    operand: Json = parse_typed_value(kind, text)
     match operator.operand:
         case Operand.BOOLEAN:
             operand = IS_EMPTY.get(text)
@@ -281,7 +279,7 @@ def _read_operand(operator: Operator, field: Field, text: str) -> Json:
             name, operand = f"i{name}" if f"i{name}" in operators else name, text
         case Operand.LIST:
             parts = text.split(VALUE_SEPARATOR)
-            operand = [parse_typed_value(field.type, part.strip()) for part in parts]
+            operand = [parse_typed_value(kind, part.strip()) for part in parts]
     match name:
         case "eq" if kind.is_text and text.lower() != text.upper():
             name = "ieq"
@@ -291,7 +289,7 @@ def _read_operand(operator: Operator, field: Field, text: str) -> Json:
             name = "ine"
         case "contains":
             name, operand = "icontains" if Operators.TEXT in kind.operators else name, text
-        case "lte" if following := parse_end_of_day(field.type, text):
+        case "lte" if following := parse_end_of_day(kind, text):
             name, operand = "lt", following
     return {name: operand} if operand is not None and _suits(operator, kind) else None
 
@@ -335,8 +333,6 @@ _POSITION = re.compile(r"[1-9][0-9]{0,4}")
 
 
 class TooManyConditions(TooManyParameters):
-    """An address has more conditions than a page takes."""
-
     message = gettext_lazy(
         "A page has at most %(most)s conditions. Leave some out, or ask the API."
     )
@@ -369,13 +365,8 @@ class PageQuery:
     errors: tuple[str, ...] = ()
 
     @property
-    def is_valid(self) -> bool:
-        """Return whether the records can be searched."""
-        return not self.all_errors
-
-    @property
     def all_errors(self) -> list[str]:
-        """All errors, for a page that does not show them beside what they are about."""
+        """All errors, also those beside what they are about; without any, the records are read."""
         of_conditions = [each.error for each in self.conditions if each.error]
         return [*self.errors, *self.q_errors, *of_conditions]
 
@@ -385,7 +376,6 @@ class PageQuery:
 
     @property
     def has_chosen_columns(self) -> bool:
-        """Return whether columns were chosen, left out or moved."""
         return bool(self.fields or self.hidden or self.first)
 
 
@@ -461,9 +451,25 @@ class PageQueryParser:
         single = {name: self._values.get(name, [""])[0] for name in _SINGLE}
         if any(len(self._values.get(name, ())) > 1 for name in _SINGLE if name != "q"):
             self._errors.append(_("Give one value only."))
+        q, *others = self._values.get("q", [""])
+        q_errors = [_("Give one value only.")] if others else []
+        if not is_storable(q):
+            q_errors.append(_("The text contains a character that cannot be stored."))
+        elif len(q) > MAX_Q_LENGTH:
+            text = _("The search is longer than %(most)s characters.")
+            q_errors.append(text % {"most": MAX_Q_LENGTH})
+        elif has_too_many_words([q], plain=True):
+            q_errors.append(str(TooManyWords(most=MAX_WORDS)))
         if self._values.get(CHOSEN_VALUE):
             self._errors.append(_("Choose the field in which to look for the value."))
-        conditions = tuple(self._parse_conditions())
+        conditions = tuple(
+            parse_field_condition(
+                operator, self._fields[field], values, self._filters, self._typed_fields
+            )
+            for name, values in self._values.items()
+            for operator, field in [split_parameter(name) or ("", "")]
+            if operator and self._check_names([field])
+        )
         filters, sort = self._parse_filters(single["filters"]), self._parse_sort()
         listed = [
             split_names(text, len(self._fields) + 1) for text in self._values.get("fields", ())
@@ -482,7 +488,7 @@ class PageQueryParser:
             find=single["find"],
             size=int(single["limit"] or PAGE_SIZES[0]),
             first_column=int(single["columns"] or 1),
-            q_errors=tuple(_check_q(self._values.get("q", []))),
+            q_errors=tuple(q_errors),
             errors=tuple(self._errors),
         )
 
@@ -490,14 +496,6 @@ class PageQueryParser:
         own = sum(split_parameter(name) is not None for name, _value in self._pairs)
         if own + filter_count > MAX_CONDITIONS:
             raise TooManyConditions(most=MAX_CONDITIONS)
-
-    def _parse_conditions(self) -> Iterator[FieldCondition]:
-        for name, values in self._values.items():
-            operator, field = split_parameter(name) or ("", "")
-            if operator and self._check_names([field]):
-                yield parse_field_condition(
-                    operator, self._fields[field], values, self._filters, self._typed_fields
-                )
 
     def _parse_filters(self, text: str) -> tuple[Condition, ...]:
         if not text:
@@ -561,15 +559,3 @@ def join_conditions(conditions: Iterable[FieldCondition]) -> Iterator[Condition]
                 yield Or((value, empty))
         elif each.condition is not None:
             yield each.condition
-
-
-def _check_q(values: list[str]) -> Iterator[str]:
-    if len(values) > 1:
-        yield _("Give one value only.")
-    for q in values[:1]:
-        if not is_storable(q):
-            yield _("The text contains a character that cannot be stored.")
-        elif len(q) > MAX_Q_LENGTH:
-            yield _("The search is longer than %(most)s characters.") % {"most": MAX_Q_LENGTH}
-        elif has_too_many_words([q], plain=True):
-            yield str(TooManyWords(most=MAX_WORDS))

@@ -44,7 +44,7 @@ class RecordView(ResourcePageView):
         found = self._find_beside(read, query, key)
         record, beside = found or (_find_by_key(read, key), {})
         self.record_count = 1
-        asked = query.search if query.search.q and query.is_valid else None
+        asked = query.search if query.search.q and not query.all_errors else None
         marker = Marker(read, asked, " ".join(map(str, record.values()))) if asked else None
         filters = decode_key(resource, key) or ()
         own = PageQuery(query.query_string, Query(limit=None, filters=filters))
@@ -76,7 +76,7 @@ class RecordView(ResourcePageView):
         The links lead to the records beside it, and are empty where there is none.
         """
         sent = self.request.GET.get(POSITION, "")
-        if not query.is_valid or not _PLACE.fullmatch(sent):
+        if query.all_errors or not _PLACE.fullmatch(sent):
             return None
         offset = max(int(sent) - 2, 0)
         index = int(sent) - 1 - offset

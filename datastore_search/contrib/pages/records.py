@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from urllib.parse import quote, unquote
@@ -19,11 +19,11 @@ from ...filters import Condition, In, remove_operators
 from ...filters.words import UNSPACED_LETTERS, has_unspaced_letters, remove_diacritics, split_words
 from ...messages.bidi import show_bidi_controls
 from ...models import Resource
-from ...search import ID, ConsistentRead, Query, SearchAnswer, read_answer
+from ...search import ID, ConsistentRead, Query, read_answer
 from ..analysis.highlighting import FieldText, find_matches
 from .columns import Column, build_columns
 from .question import EMBED, PageQuery, QueryString
-from .values import Digits, format_value, write_value
+from .values import Digits, format_value, write_language, write_value
 
 #: Precedes ``_id`` in the address of a record whose key has an empty value.
 _ID_PREFIX = "_id:"
@@ -134,8 +134,9 @@ def _fold(text: str) -> tuple[str, str]:
 
 # Rows ---------------------------------------------------------------------------------------------
 
-#: Letters that fit into the line of a cell; more are on the page of the record.
-MAX_CELL_LENGTH = 60
+#: Letters that fit into the line of a cell, and of the label in front of it; more of a value are on
+#: the page of the record.
+MAX_CELL_LENGTH, _MAX_CELL_LABEL_LENGTH = 60, 30
 
 #: Letters of a value on the page of a record.
 MAX_VALUE_LENGTH = 100_000
@@ -179,56 +180,36 @@ def _keep_first(pairs: Iterable[tuple[str, object]]) -> dict[str, object]:
     return members
 
 
-def build_rows(
-    found: SearchAnswer,
-    columns: Sequence[Column],
-    *,
-    hidden: Sequence[Column],
-    marker: Marker | None,
-    build_link: Callable[[Mapping[str, object], int], str] | None,
-) -> list[ShownRecord]:
-    """
-    Read the JSON texts of a page one at a time, so that only the cut texts stay in memory.
-
-    ``marker`` marks words, in ``hidden`` columns too.  ``build_link`` takes a record and its
-    position on the page, from 0; without it, rows have no links.
-    """
-    attributes = [column.cell_attributes for column in columns]
-    rows = []
-    for position, text in enumerate(found.texts):
-        record = parse_record(text)
-        cells, cut = SafeString(), list[Column]()
-        for column, attribute in zip(columns, attributes, strict=True):
-            value = record[column.name]
-            if value is None:
-                cells += _EMPTY_NUMBER_CELL if column.kind == "number" else _EMPTY_CELL
-                continue
-            shown = format_value(column.type, value)
-            if len(shown) > MAX_CELL_LENGTH:
-                cut.append(column)
-            cell = "<td{}><i>{}</i>" if column.is_category else "<td{}>{}"
-            cells += format_html(cell, attribute, _render_cell(marker, column, value, shown))
-        excerpts = _list_excerpts(marker, record, [*cut, *hidden], cells) if marker else ()
-        link = build_link(record, position) if build_link else ""
-        rows.append(ShownRecord(str(record[ID]), link, cells, bool(cut), list(excerpts)))
-    return rows
-
-
 _EMPTY_CELL = SafeString("<td class=e>–")
 _EMPTY_NUMBER_CELL = SafeString('<td class="e n">–')
 _ELLIPSIS = SafeString("…")
 _MARKED = re.compile(r"<mark>(.*?)</mark>")
 
 
-def _render_cell(marker: Marker | None, column: Column, value: object, text: str) -> SafeString:
-    """Write the beginning of a value; a link leads to the whole address."""
-    shown = show_bidi_controls(text[:MAX_CELL_LENGTH])
-    content = escape(shown)
-    if marker:
-        content = _mark(marker, column, value, shown)
-    if target := find_link_target(text) if column.field_type.is_text else "":
-        content = render_link(content, target)
-    return content + _ELLIPSIS if len(text) > MAX_CELL_LENGTH else content
+def _write_cells(
+    marker: Marker | None, columns: Mapping[Column, SafeString], record: Mapping[str, object]
+) -> tuple[SafeString, list[Column]]:
+    """
+    Write the beginning of each value, by the attributes of the cells; list columns that are cut.
+
+    A link leads to the whole address.
+    """
+    cells, cut = SafeString(), list[Column]()
+    for column, attributes in columns.items():
+        value = record[column.name]
+        if value is None:
+            cells += _EMPTY_NUMBER_CELL if column.kind == "number" else _EMPTY_CELL
+            continue
+        text = format_value(column.type, value)
+        content = _mark(marker, column, value, show_bidi_controls(text[:MAX_CELL_LENGTH]))
+        if target := find_link_target(text) if column.type.is_text else "":
+            content = render_link(content, target)
+        if len(text) > MAX_CELL_LENGTH:
+            cut.append(column)
+            content += _ELLIPSIS
+        cell = "<td{}><i>{}</i>" if column.is_category else "<td{}>{}"
+        cells += format_html(cell, attributes, content)
+    return cells, cut
 
 
 def find_link_target(text: str) -> str:
@@ -239,14 +220,12 @@ def find_link_target(text: str) -> str:
 
 
 def render_link(text: str, target: str) -> SafeString:
-    """Write a link to another site."""
     return format_html('<a href="{}" rel="nofollow noopener">{}</a>', target, text)
 
 
 def render_value(marker: Marker | None, column: Column, value: object) -> SafeString:
-    """Write a whole value for the page of a record, with marks."""
     text = show_bidi_controls(format_value(column.type, value))
-    target = find_link_target(text) if column.field_type.is_text else ""
+    target = find_link_target(text) if column.type.is_text else ""
     content = _mark(marker, column, value, text if target else text[:MAX_VALUE_LENGTH])
     return render_link(content, target) if target else content
 
@@ -310,19 +289,29 @@ def read_record_table(
     search = replace(query.search, limit=query.size, offset=offset, fields=tuple(fields))
     address = query.query_string.remove(EMBED)
 
-    def build_link(record: Mapping[str, object], position: int) -> str:
-        place = offset + position + 1
-        return link_record(read.resource, address, record, place, f"{page_path}r/")
-
-    with closing(read_answer(read, search)) as found:
-        text = b" ".join(text[:_MAX_SEARCHED_LENGTH] for text in found.texts if query.search.q)
-        rows = build_rows(
-            found,
-            columns,
-            hidden=hidden,
-            marker=Marker(read, search, text.decode(errors="ignore")) if query.search.q else None,
-            build_link=None if page_path is None else build_link,
+    attributes = {
+        each: format_html(
+            ' data-{}="{}"',
+            {"number": "n", "moment": "m"}.get(each.kind, "l"),
+            # The beginning of the label stands in front of each value, on a narrow screen.
+            each.label[:_MAX_CELL_LABEL_LENGTH].strip(),
         )
+        + write_language(each.value_language)
+        for each in columns
+    }
+    marker, rows = None, []
+    with closing(read_answer(read, search)) as found:
+        if search.q:
+            texts = b" ".join(text[:_MAX_SEARCHED_LENGTH] for text in found.texts)
+            marker = Marker(read, search, texts.decode(errors="ignore"))
+        # One at a time, so that only the cut texts stay in memory.
+        for place, record in enumerate(map(parse_record, found.texts), offset + 1):
+            cells, cut = _write_cells(marker, attributes, record)
+            excerpts = _list_excerpts(marker, record, [*cut, *hidden], cells) if marker else ()
+            link = ""
+            if page_path is not None:
+                link = link_record(read.resource, address, record, place, f"{page_path}r/")
+            rows.append(ShownRecord(str(record[ID]), link, cells, bool(cut), list(excerpts)))
         total = found.total or 0
         around = sum(len(f'"{name}": ,'.encode()) for name in fields)  # in each JSON text
         size = sum(map(len, found.texts)) / max(len(rows), 1) - around

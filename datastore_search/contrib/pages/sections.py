@@ -78,9 +78,3 @@ def build_sections(
         if section.place in places and (context := section.build(question)) is not None:
             built[section.place].append((section.template, context))
     return built
-
-
-def are_complete(built: Mapping[str, Sequence[tuple[str, Mapping[str, Any]]]]) -> bool:
-    """Return whether no section took too long to be complete."""
-    placed = (context for contexts in built.values() for _template, context in contexts)
-    return all(context.get("is_complete", True) for context in placed)

@@ -8,8 +8,7 @@ from http import HTTPStatus
 from itertools import zip_longest
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect
+from django.http import HttpRequest
 from django.urls import NoReverseMatch
 from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
@@ -27,11 +26,17 @@ from ...models import Resource, read_profiles
 from ...search import ConsistentRead
 from ...web.addresses import ResourceAddresses, find_path, find_search_path, reverse_in_locale
 from ...web.views import parse_page_number
-from .columns import Column, ColumnChoice, choose_columns, choose_names
+from .columns import (
+    Column,
+    ColumnChoice,
+    FieldNote,
+    choose_columns,
+    choose_names,
+    describe_fields,
+)
 from .head import build_chips, describe_head
 from .maps.geometry import has_map
 from .page import Parameters, ResourcePageView, add_query_string
-from .profiles import FieldNote, describe_fields
 from .question import (
     EMBED,
     PAGE_SIZES,
@@ -41,11 +46,10 @@ from .question import (
     write_change,
 )
 from .records import ShownTable, read_record_table
-from .sections import PageQuestion, Place, Section, are_complete, build_sections
+from .sections import PageQuestion, Place, Section, build_sections
 
 
 def format_range(offset: int, size: int, total: int) -> str:
-    """Write which items a page shows, after ``offset`` others, and how many there are."""
     values = {
         "first": format_count(offset + 1),
         "last": format_count(min(offset + size, total)),
@@ -123,7 +127,7 @@ def build_headings(
         key, aria_sort, change = next(iter(query.search.sort), None), "", ""
         if key and key.field == column.name:
             aria_sort = "descending" if key.descending else "ascending"
-        if column.field_type.is_sortable:
+        if column.type.is_sortable:
             following = {"": [SortKey(column.name)], "ascending": [SortKey(column.name, True)]}
             change = write_change("sort", *map(format_sort_key, following.get(aria_sort, [])))
         menu = list(_list_menu(note, query)) if note else ()
@@ -134,7 +138,7 @@ def build_headings(
 
 def _list_menu(note: FieldNote, query: PageQuery) -> Iterator[tuple[str, str]]:
     name = note.column.name
-    if note.column.field_type.is_sortable:
+    if note.column.type.is_sortable:
         ascending, descending = SortKey(name), SortKey(name, descending=True)
         for label, key in ((_("Sort ascending"), ascending), (_("Sort descending"), descending)):
             yield write_change("sort", format_sort_key(key)), label
@@ -150,7 +154,6 @@ def _list_menu(note: FieldNote, query: PageQuery) -> Iterator[tuple[str, str]]:
 
 #: The records of the smallest table whose packed files are offered; a megabyte or so.
 _MIN_PACKED_RECORDS = 10_000
-
 
 #: About the bytes that a format writes for a byte of values, for a byte of names, and once.
 _SIZES: Mapping[object, tuple[float, float, int]] = {
@@ -202,18 +205,17 @@ def list_downloads(
     if version is not None and version.record_count >= _MIN_PACKED_RECORDS:
         title = _("Compressed, as smaller files (gzip):")
         groups.append(("packed", title, {"gzip": "true"}, [kind for kind in kinds if kind.is_text]))
-
-    def measure(kind: DumpFormat) -> int:
+    sizes = {}
+    for kind in kinds:
         of_values, of_names, once = _SIZES.get(kind.name, (0, 0, 0))
-        return round((of_values * value_bytes + of_names * name_bytes) * table.total + once)
-
+        sizes[kind] = round((of_values * value_bytes + of_names * name_bytes) * table.total + once)
     return [
         {
             "name": name,
             "title": title,
             "path": path,
             "hidden": {**options, **parameters},
-            "files": [(kind, "gzip" not in options and measure(kind)) for kind in kinds],
+            "files": [(kind, "gzip" not in options and sizes[kind]) for kind in kinds],
             "schema": name == "all" and find_path(request, "schema", resource.pk),
         }
         for name, title, options, kinds in groups
@@ -258,18 +260,14 @@ SECTIONS = (
 
 class ResourceView(ResourcePageView):
     can_be_embedded = True
-
+    has_clean_address = True
     template = "resource.html"
 
     def build_context(
         self, read: ConsistentRead, query: PageQuery, columns: Sequence[Column]
-    ) -> dict[str, Any] | HttpResponse:
-        """Show a page of them, or redirect to the address without empty parameters."""
+    ) -> dict[str, Any]:
         resource = read.resource
-        sent = [(name, value) for name, values in self.request.GET.lists() for value in values]
-        if sent != self.parameters:
-            return redirect(add_query_string(self.request.path, self.parameters))
-        if not query.is_valid:
+        if query.all_errors:
             self.status = HTTPStatus.BAD_REQUEST
         if self.is_embedded:
             return self._describe_embedded_table(read, query, columns)
@@ -277,7 +275,7 @@ class ResourceView(ResourcePageView):
         choice = choose_columns(columns, query, profiles)
         question = PageQuestion(self.request, read, query, columns, choice, profiles)
         context = describe_head(question, "table")
-        if not query.is_valid:
+        if query.all_errors:
             return context
         context["has_api"] = bool(find_search_path(self.request))
         context["api_link"] = add_query_string("api/", self.parameters)
@@ -299,7 +297,6 @@ class ResourceView(ResourcePageView):
             context["download_groups"] = list_downloads(
                 self.request, resource, query, table, has_places=has_places
             )
-        self.is_complete = are_complete(context["sections"])
         self.link = ResourceAddresses(self.request).build_link_header(resource.pk)
         return context | self.describe_embedding(query.query_string.pairs, str(resource))
 
@@ -318,7 +315,6 @@ class ResourceView(ResourcePageView):
     def _describe_embedded_table(
         self, read: ConsistentRead, query: PageQuery, columns: Sequence[Column]
     ) -> dict[str, Any]:
-        """Show the table alone, for a frame of another page."""
         choice = choose_columns(columns, query)
         context: dict[str, Any] = {
             "table_version": read.resource.table_version,
@@ -327,7 +323,7 @@ class ResourceView(ResourcePageView):
             "chips": build_chips(query, columns),
             "whole_address": query.query_string.remove(EMBED).link,
         }
-        if query.is_valid:
+        if not query.all_errors:
             context["pagination"], context["table"] = self._read_table(read, query, choice)
             context["headings"] = build_headings(choice.columns, query)
         return context

@@ -1,23 +1,37 @@
-"""Values as people type and read them: in the page's language (``31/12/2020``), or in ISO's way."""
+"""
+Values as people type and read them, in the page's language (``31/12/2020``), or in ISO's way.
+
+Of texts, every one whose language is not the page's has ``lang``, on its own element or on one
+around it.  A text of the portal is in the language of its resource, of a translation, or in an
+unknown one, which is empty.  In a sentence of the page only the text is marked: the sentence is a
+``Phrase``.  An attribute and the title of a drawing cannot mark a part: they have the language of
+the first text in them, and are in the page's if words of the page are around it.
+"""
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import date, timedelta
 from decimal import Context
 from functools import lru_cache
+from unicodedata import bidirectional
 
 from django.utils import dateformat
 from django.utils.formats import get_format
-from django.utils.translation import get_language, gettext_lazy
+from django.utils.html import conditional_escape, format_html, format_html_join
+from django.utils.safestring import SafeString
+from django.utils.text import capfirst
+from django.utils.translation import get_language, get_language_bidi, gettext_lazy
 from django.utils.translation import gettext as _
 
-from ...field_types import dump_json, field_types
+from ...field_types import FieldType, dump_json, field_types
 from ...filters import MAX_SHOWN_LENGTH
 from ...messages import render_message, shorten
 from ...messages.numbers import group_digits
+from ...web.languages import is_foreign, write_attributes
 
 #: Spaces within numbers, and marks of the direction within dates, as Django's formats have them.
 _SPACES = " \u00a0\u202f"
@@ -31,17 +45,18 @@ _CLOCK = re.compile(r"([0-9]{1,2})(:[0-9]{2}.*)")
 _ZONE = re.compile(r"(Z|[+-][0-9]{2}(:?[0-9]{2})?)$", re.IGNORECASE)
 
 
-def parse_typed_value(kind: str, text: str) -> str:
+def parse_typed_value(kind: FieldType, text: str) -> str:
     """
     Write a value in ISO's notation, if the page's language can read it as the type.
 
     Other texts are returned unchanged: they may be of the type in another notation.
     """
-    if field_types[kind].is_number:
-        return _parse_number(_use_ascii_digits(text))
-    if field_types[kind].has_day:
-        return _parse_date(kind, _use_ascii_digits(text))
-    return _use_ascii_digits(text).strip() if field_types[kind].is_moment else text
+    if not kind.has_range:
+        return text
+    plain = _use_ascii_digits(text)
+    if kind.is_number:
+        return _parse_number(plain)
+    return _parse_date(kind, plain) if kind.has_day else plain.strip()
 
 
 def write_value(value: object) -> str:
@@ -70,7 +85,7 @@ def _parse_number(text: str) -> str:
     return sign.replace("−", "-") + digits + (f".{fraction}" if fraction else "")
 
 
-def _parse_date(kind: str, text: str) -> str:
+def _parse_date(kind: FieldType, text: str) -> str:
     found = _DATE.fullmatch(text.strip())
     if not found:
         return text
@@ -80,11 +95,11 @@ def _parse_date(kind: str, text: str) -> str:
     if len(numbers["Y"]) != _YEAR_DIGITS:  # one of two digits may be of any century
         return text
     day = f"{numbers['Y']}-{numbers['m']:0>2}-{numbers['d']:0>2}"
-    if not field_types[kind].is_timestamp:
+    if not kind.is_timestamp:
         return text if clock else day
     if clock:
         clock = _CLOCK.sub(lambda match: f"{match[1]:0>2}{match[2]}", clock)
-    if field_types[kind].has_zone and not (clock and _ZONE.search(clock)):
+    if kind.has_zone and not (clock and _ZONE.search(clock)):
         clock = f"{clock or '00:00'}+00:00"
     return f"{day} {clock}" if clock else day
 
@@ -96,18 +111,18 @@ def _get_date_order() -> str:
     return order if sorted(order) == sorted("dmY") else "dmY"
 
 
-def parse_end_of_day(kind: str, text: str) -> str | None:
+def parse_end_of_day(kind: FieldType, text: str) -> str | None:
     """Return the day after a timestamp's day that is typed without a time; otherwise None."""
-    if not field_types[kind].is_timestamp:
+    if not kind.is_timestamp:
         return None
-    day = _parse_date("date", _use_ascii_digits(text))
+    day = _parse_date(field_types["date"], _use_ascii_digits(text))
     if not _ISO_DATE.fullmatch(day):
         return None
     try:
         following = date.fromisoformat(day) + timedelta(days=1)
     except (ValueError, OverflowError):
         return None
-    return f"{following} 00:00+00:00" if field_types[kind].has_zone else f"{following}"
+    return f"{following} 00:00+00:00" if kind.has_zone else f"{following}"
 
 
 def format_date_example() -> str:
@@ -117,10 +132,10 @@ def format_date_example() -> str:
     return separator.join(numbers[letter] for letter in _get_date_order())
 
 
-def describe_type_error(kind: str, value: str) -> str:
+def describe_type_error(kind: FieldType, value: str) -> str:
     """Describe in plain words that a value is not of a type, and what one looks like."""
     values = {"value": shorten(value, MAX_SHOWN_LENGTH), "example": format_date_example()}
-    return render_message(_TYPE_ERRORS.get(field_types[kind].table_schema_type, _OTHER), values)
+    return render_message(_TYPE_ERRORS.get(kind.table_schema_type, _OTHER), values)
 
 
 _OTHER = gettext_lazy("“%(value)s” is not a valid value for this field.")
@@ -146,16 +161,27 @@ _MIN_GROUPED_DIGITS = 5
 _MAX_DIGITS = 25
 
 _PLAIN_NUMBER = re.compile(r"(-?)([0-9]{1,300})(?:\.([0-9]+))?")
-_DAY = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})")
 
 
 class Digits(str):
     __slots__ = ()
 
 
-def format_value(kind: str, value: object) -> str:
-    """Write a value of a type as people read it."""
-    return _FORMATTERS.get(kind, _format_plain)(value)
+def format_value(kind: FieldType, value: object) -> str:
+    if kind.has_day:
+        # The time after a blank, not ``T``; a filter takes it in this form.
+        day, _separator, clock = str(value).partition("T")
+        clock = clock.removesuffix("+00:00").removesuffix(".000")
+        day = _format_day(day, get_language()) if _ISO_DATE.fullmatch(day) else day
+        return f"{day} {clock}" if clock else day
+    if kind.is_nested and not kind.is_list:
+        return _format_json(value)
+    if isinstance(value, Digits):
+        # A double in its shortest form; JSONB writes up to 300 zeros.
+        return format_number(repr(float(value)).removesuffix(".0") if kind.is_double else value)
+    if isinstance(value, bool):
+        return _("yes") if value else _("no")
+    return str(value) if isinstance(value, str) else _format_json(value)
 
 
 def format_number(digits: str) -> str:
@@ -189,29 +215,6 @@ def _format_day(text: str, _language: str | None) -> str:
     return dateformat.format(day, get_format("SHORT_DATE_FORMAT"))
 
 
-def _format_plain(value: object) -> str:
-    if isinstance(value, bool):
-        return _("yes") if value else _("no")
-    if isinstance(value, Digits):
-        return format_number(value)
-    return str(value) if isinstance(value, str) else _format_json(value)
-
-
-def _format_moment(value: object) -> str:
-    """Write a day, and its time after a blank, not ``T``; a filter takes it in this form."""
-    day, _separator, clock = str(value).partition("T")
-    clock = clock.removesuffix("+00:00").removesuffix(".000")
-    day = _format_day(day, get_language()) if _DAY.fullmatch(day) else day
-    return f"{day} {clock}" if clock else day
-
-
-def _format_float(value: object) -> str:
-    """Write a double in its shortest form; JSONB writes up to 300 zeros."""
-    if not isinstance(value, Digits):
-        return str(value)
-    return format_number(repr(float(value)).removesuffix(".0"))
-
-
 def _format_json(value: object) -> str:
     """Write JSON with the digits of its numbers unchanged."""
     if isinstance(value, Digits):
@@ -224,13 +227,57 @@ def _format_json(value: object) -> str:
     return dump_json(value)  # type: ignore[arg-type] # it was parsed from JSON
 
 
-_FORMATTERS: Mapping[str, Callable[[object], str]] = {
-    kind.name: _format_moment
-    if kind.has_day
-    else _format_float
-    if kind.is_double
-    else _format_json
-    if kind.is_nested and not kind.is_list
-    else _format_plain
-    for kind in field_types.values()
-}
+# Texts in other languages -------------------------------------------------------------------------
+
+#: The classes of letters that run from the right to the left.
+_RIGHT_TO_LEFT = frozenset({"R", "AL"})
+
+
+@dataclass(frozen=True, slots=True)
+class Phrase:
+    """A text as a whole, and as HTML whose parts in other languages say so."""
+
+    text: str
+    html: SafeString
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def mark_text(text: str, language: str = "") -> Phrase:
+    """
+    Mark a text that is in another language than the page.
+
+    A text that may run in another direction than the page is isolated from what is beside it.
+    """
+    attributes = write_attributes(language)
+    if attributes or get_language_bidi() or not _RIGHT_TO_LEFT.isdisjoint(map(bidirectional, text)):
+        return Phrase(text, format_html("<bdi{}>{}</bdi>", attributes, text))
+    return Phrase(text, conditional_escape(text))
+
+
+def compose_phrase(template: str, **parts: Phrase | str) -> Phrase:
+    """Put parts into a translated text with placeholders (``%(name)s``)."""
+    texts = {name: str(part) for name, part in parts.items()}
+    html = {
+        name: part.html if isinstance(part, Phrase) else conditional_escape(part)
+        for name, part in parts.items()
+    }
+    return Phrase(template % texts, SafeString(conditional_escape(template) % html))
+
+
+def join_phrases(separator: str, phrases: Sequence[Phrase]) -> Phrase:
+    html = format_html_join(separator, "{}", ((each.html,) for each in phrases))
+    return Phrase(separator.join(each.text for each in phrases), html)
+
+
+def capitalize_phrase(phrase: Phrase) -> Phrase:
+    """Begin a phrase with a capital letter, unless it begins with a marked text."""
+    if phrase.html.startswith("<"):
+        return phrase
+    return Phrase(capfirst(phrase.text), SafeString(capfirst(phrase.html)))
+
+
+def write_language(language: str) -> SafeString:
+    """Write ``lang`` alone, for the elements of tables and drawings, which have a direction."""
+    return format_html(' lang="{}"', language) if is_foreign(language) else SafeString("")

@@ -21,9 +21,15 @@ from ....messages.numbers import format_count
 from ....search import ConsistentRead, Query
 from ...analysis.errors import TooManyChartGroups
 from ..drawings import DrawingView, File, Option, QuestionDrawing, list_options
-from ..languages import Phrase, compose_phrase, join_phrases, mark_text, write_language
 from ..question import Pair, QueryString
-from ..values import format_number
+from ..values import (
+    Phrase,
+    compose_phrase,
+    format_number,
+    join_phrases,
+    mark_text,
+    write_language,
+)
 from .data import (
     FIGURES,
     FORMS,

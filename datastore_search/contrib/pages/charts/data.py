@@ -37,10 +37,19 @@ from ..columns import (
     list_facet_fields,
     list_useful,
 )
-from ..languages import Phrase, capitalize_phrase, compose_phrase, mark_text
 from ..question import Pair
 from ..records import parse_record
-from ..values import Digits, format_number, format_value, shorten_number, write_value
+from ..values import (
+    Digits,
+    Phrase,
+    capitalize_phrase,
+    compose_phrase,
+    format_number,
+    format_value,
+    mark_text,
+    shorten_number,
+    write_value,
+)
 
 #: The figures by the names of addresses: the metrics of ``analysis``.
 FIGURES = {
@@ -101,7 +110,7 @@ class Grouping:
     @property
     def has_categories(self) -> bool:
         """Return whether groups have no order of their own: the largest come first."""
-        return self.column.field_type.is_text
+        return self.column.type.is_text
 
     @property
     def label(self) -> Phrase:
@@ -180,8 +189,8 @@ class ChartParser:
     ) -> None:
         """Take the columns of all fields."""
         self._columns = columns
-        self.groupable = [column for column in columns if not column.field_type.is_nested]
-        self.measurable = [column for column in columns if column.field_type.is_number]
+        self.groupable = [column for column in columns if not column.type.is_nested]
+        self.measurable = [column for column in columns if column.type.is_number]
         self._profiles = profiles
 
     def parse(self, sent: Mapping[str, str]) -> ChartQuery | None:
@@ -194,12 +203,12 @@ class ChartParser:
         by, of, split = (find_column(sent.get(n, ""), self._columns) for n in ("by", "of", "split"))
         for name, column in (("by", by), ("split", split)):
             if column and column not in self.groupable:
-                raise UngroupableField(parameter=name, field=column.name, type=column.type)
+                raise UngroupableField(parameter=name, field=column.name, type=column.type.name)
         figure = sent.get("show", "")
         _check_choice("show", figure, FIGURES if self.measurable else ["count"])
         if of and of not in self.measurable and figure not in {"", "count"}:
             option = str(FIGURES[figure])
-            raise UnsupportedOption(parameter="of", field=of.name, type=of.type, option=option)
+            raise UnsupportedOption(parameter="of", field=of.name, type=of.type.name, option=option)
         others = [column.name for column in self.groupable if column != by]
         _check_choice("split", sent.get("split", ""), others)
         if not by:
@@ -228,7 +237,7 @@ class ChartParser:
         values = [each.column for each in known if each.kind is FacetKind.VALUES]
         if shown and shown.by.column in values:
             values.insert(0, shown.by.column)
-        dates = [each for each in useful if each.field_type.has_day][:1]
+        dates = [each for each in useful if each.type.has_day][:1]
         numbers = [each for each in useful if each in self.measurable and each not in values][:1]
         for date_, category in zip(dates, values, strict=False):
             yield self._build("count", None, date_, category)
@@ -268,8 +277,8 @@ class ChartParser:
         profile = self._profiles.get(column.name, {})
         if not _suits(column, step):
             has_values = find_kind(column, profile or None) is FacetKind.VALUES
-            step = RANGES if column.field_type.is_number and not has_values else EACH
-            if column.field_type.has_day:
+            step = RANGES if column.type.is_number and not has_values else EACH
+            if column.type.has_day:
                 step = _choose_interval(profile, most)
         if step != RANGES:
             return Grouping(column, GroupBy(column.name, step if step in INTERVALS else ""))
@@ -305,7 +314,7 @@ def _fits(form: str, chart: ChartQuery) -> bool:
 
 
 def _suits(by: Column, step: str) -> bool:
-    kind = by.field_type
+    kind = by.type
     if step in INTERVALS:
         return kind.has_day and not (step == "hour" and not kind.is_timestamp)
     if step == RANGES:

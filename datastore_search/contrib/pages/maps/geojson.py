@@ -10,9 +10,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator
 from dataclasses import replace
-from typing import NamedTuple
 
 from django.utils.translation import gettext_lazy as _
 
@@ -27,19 +26,13 @@ from ....search import ID, RecordCopy
 from .geometry import (
     GEOMETRIES,
     NUMBERS,
+    PlaceFields,
     build_point,
-    find_coordinate_fields,
-    find_geometry_field,
+    find_place_fields,
     read_geometry,
-    read_ranges,
 )
 
 _JSON_NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?")
-
-#: The letters of an unknown field's name in its message.
-_MAX_SHOWN_NAME = 100
-
-_Cells = Sequence[str | None]
 
 #: Of a dump.
 PARAMETERS = {
@@ -56,18 +49,6 @@ PARAMETERS = {
         )
     ),
 }
-
-
-class _PlaceFields(NamedTuple):
-    """The names of the fields with the places of records: a pair with degrees, or GeoJSON."""
-
-    lat: str = ""
-    lon: str = ""
-    geometry: str = ""
-
-    @property
-    def names(self) -> list[str]:
-        return [name for name in self if name]
 
 
 class NoPlaces(UnwritableFile):
@@ -92,43 +73,42 @@ def write_geojson(dump: Dump) -> Generator[bytes]:
     """
     place = _find_place(dump)
     fields = dump.query.fields
-    hidden = [name for name in place.names if name not in fields]
+    hidden = [name for name in place if name and name not in fields]
     if hidden and dump.query.distinct:  # more fields would be other records
         raise NoPlaces
     copy = RecordCopy(dump.read, replace(dump.query, fields=(*fields, *hidden)))
     return join_blocks(_write_features(dump, copy, place, set(hidden)))
 
 
-def _find_place(dump: Dump) -> _PlaceFields:
+def _find_place(dump: Dump) -> PlaceFields:
     """Find the fields that are named, or those whose names and profiles are of places."""
     types = dump.read.relation.types
-    sent = _PlaceFields(*(dump.parameters.get(name, "") for name in PARAMETERS))
+    sent = PlaceFields(*(dump.parameters.get(name, "") for name in PARAMETERS))
     for parameter, name in sent._asdict().items():
         suitable = GEOMETRIES if parameter == "geometry" else NUMBERS
         if name and name not in types:
-            raise UnknownField(parameter=parameter, field=shorten(name, _MAX_SHOWN_NAME))
+            raise UnknownField(parameter=parameter, field=shorten(name, 100))
         if name and types[name] not in suitable:
             raise UnsuitablePlaceField(parameter=parameter, field=name, type=types[name])
     if sent.geometry:
-        return _PlaceFields(geometry=sent.geometry)
+        return PlaceFields(geometry=sent.geometry)
     if sent.lat and sent.lon:
         return sent
-    if sent.names:  # one of a pair
+    if any(sent):  # one of a pair
         raise NoPlaces
     profiles = read_profiles(dump.read.resource.table_version_id, using=dump.read.connection.alias)
-    if pair := find_coordinate_fields(types, read_ranges(profiles.fields if profiles else {})):
-        return _PlaceFields(*pair)
-    if geometry := find_geometry_field(types):
-        return _PlaceFields(geometry=geometry)
-    raise NoPlaces
+    found = find_place_fields(types, profiles.fields if profiles else {})
+    if not found:
+        raise NoPlaces
+    return found
 
 
 def _write_features(
-    dump: Dump, copy: RecordCopy, place: _PlaceFields, hidden: set[str]
+    dump: Dump, copy: RecordCopy, place: PlaceFields, hidden: set[str]
 ) -> Generator[bytes]:
     positions = {name: position for position, (name, _type) in enumerate(copy.fields)}
     # The fields of a place by their positions: GeoJSON, or latitude and longitude.
-    at = [positions[name] for name in place.names]
+    at = [positions[name] for name in place if name]
     read_place: Callable[..., str | None] = read_geometry if place.geometry else build_point
     left_out = {*hidden, ID, place.geometry}
     properties = [
@@ -158,7 +138,6 @@ def _write_features(
 
 
 def _choose_writer(kind: str) -> Callable[[str], str]:
-    """Choose what writes the cells of a type as JSON."""
     field_type = get_field_type(kind)
     if field_type.is_nested:
         return str

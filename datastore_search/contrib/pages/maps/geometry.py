@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any
+from typing import Any, NamedTuple
 
 from ....field_types import NotOfType, dump_json_as_sent, field_types, refuse_constant
 from ....filters.words import remove_diacritics
@@ -17,42 +17,14 @@ from ..question import Pair
 MAX_LATITUDE, MAX_LONGITUDE = 90, 180
 
 #: Words of names, without accents and in lower case, in some languages.
-_LATITUDES = frozenset(
-    {"lat", "latitude", "latitud", "latitudine", "breite", "breitengrad", "vi", "lintang", "العرض"}
+_LATITUDE = re.compile("lat|latitude|latitud|latitudine|breite|breitengrad|vi|lintang|العرض")
+_LONGITUDE = re.compile(
+    "lon|lng|long|longitude|longitud|longitudine|lange|langengrad|laenge|laengengrad|kinh|bujur"
+    "|الطول"
 )
-_LONGITUDES = frozenset(
-    {
-        "lon",
-        "lng",
-        "long",
-        "longitude",
-        "longitud",
-        "longitudine",
-        "lange",
-        "langengrad",
-        "laenge",
-        "laengengrad",
-        "kinh",
-        "bujur",
-        "الطول",
-    }
-)
-_GEOMETRY_NAMES = frozenset(
-    {
-        "geometry",
-        "geom",
-        "geojson",
-        "geo_shape",
-        "geoshape",
-        "shape",
-        "the_geom",
-        "wkb_geometry",
-        "géometrie",
-        "geometrie",
-        "geometria",
-        "geopoint",
-        "geo_point",
-    }
+_GEOMETRY_NAME = re.compile(
+    "geometry|geom|geojson|geo_shape|geoshape|shape|the_geom|wkb_geometry|géometrie|geometrie"
+    "|geometria|geopoint|geo_point"
 )
 
 #: The types of fields with GeoJSON.
@@ -64,57 +36,53 @@ _WORD = re.compile(r"[^\W\d_]+")
 _HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
-def find_coordinate_fields(
-    types: Mapping[str, str], ranges: Mapping[str, tuple[float, float]]
-) -> tuple[str, str] | None:
+class PlaceFields(NamedTuple):
+    """The names of the fields with the places of records: a pair with degrees, or GeoJSON."""
+
+    lat: str = ""
+    lon: str = ""
+    geometry: str = ""
+
+
+def find_place_fields(
+    types: Mapping[str, str], profiles: Mapping[str, Mapping[str, Any]]
+) -> PlaceFields | None:
     """
     Find the first pair of latitude and longitude, such as ``start_lat`` and ``start_lon``.
 
-    ``ranges`` has the least and the greatest value of some fields.
+    Without one, find the first field whose name is one of GeoJSON.
     """
+
+    def is_within(name: str, size: int) -> bool:
+        profile = profiles.get(name, {})
+        try:
+            return float(profile["min"]) >= -size and float(profile["max"]) <= size
+        except (KeyError, TypeError, ValueError, OverflowError):
+            return True
+
     names = [name for name in types if types[name] in NUMBERS]
     longitudes = {
         rest: name
         for name in reversed(names)
-        for rest in _find_rest(name, _LONGITUDES)
-        if _is_within(ranges.get(name), MAX_LONGITUDE)
+        for rest in _find_rest(name, _LONGITUDE)
+        if is_within(name, MAX_LONGITUDE)
     }
     for name in names:
-        for rest in _find_rest(name, _LATITUDES):
-            if rest in longitudes and _is_within(ranges.get(name), MAX_LATITUDE):
-                return name, longitudes[rest]
-    return None
-
-
-def find_geometry_field(types: Mapping[str, str]) -> str | None:
-    """Find the first field whose name is one of GeoJSON."""
+        for rest in _find_rest(name, _LATITUDE):
+            if rest in longitudes and is_within(name, MAX_LATITUDE):
+                return PlaceFields(name, longitudes[rest])
     for name, kind in types.items():
-        if kind in GEOMETRIES and name.strip().casefold() in _GEOMETRY_NAMES:
-            return name
+        if kind in GEOMETRIES and _GEOMETRY_NAME.fullmatch(name.strip().casefold()):
+            return PlaceFields(geometry=name)
     return None
 
 
-def read_ranges(profiles: Mapping[str, Mapping[str, Any]]) -> dict[str, tuple[float, float]]:
-    """Read the least and the greatest value of the fields whose profiles have numbers."""
-    ranges = {}
-    for name, profile in profiles.items():
-        try:
-            ranges[name] = (float(profile["min"]), float(profile["max"]))
-        except (KeyError, TypeError, ValueError, OverflowError):
-            continue
-    return ranges
-
-
-def _find_rest(name: str, words: frozenset[str]) -> Iterator[tuple[str, ...]]:
+def _find_rest(name: str, words: re.Pattern[str]) -> Iterator[tuple[str, ...]]:
     """Find the other words of a name that has one of some words."""
     found = _WORD.findall(remove_diacritics(_HUMP.sub(" ", name)).casefold())
     for position, word in enumerate(found):
-        if word in words:
+        if words.fullmatch(word):
             yield (*found[:position], "", *found[position + 1 :])
-
-
-def _is_within(span: tuple[float, float] | None, size: int) -> bool:
-    return span is None or (span[0] >= -size and span[1] <= size)
 
 
 # GeoJSON ------------------------------------------------------------------------------------------
@@ -250,12 +218,10 @@ class MapParser:
     def __init__(
         self, columns: Sequence[Column], profiles: Mapping[str, Mapping[str, Any]]
     ) -> None:
-        """Take the columns of all fields."""
-        self.numbers = [column for column in columns if column.field_type.is_number]
-        self.geometries = [column for column in columns if column.type in GEOMETRIES]
-        self.titles = [column for column in columns if column.field_type.is_text]
-        self._columns = {column.name: column for column in columns}
-        self._ranges = read_ranges(profiles)
+        self.numbers = [column for column in columns if column.type.is_number]
+        self.geometries = [column for column in columns if column.type.name in GEOMETRIES]
+        self.titles = [column for column in columns if column.type.is_text]
+        self._columns, self._profiles = columns, profiles
 
     def parse(self, sent: Mapping[str, str]) -> MapQuery | None:
         """
@@ -268,13 +234,11 @@ class MapParser:
         geometry = find_column(sent.get("geometry", ""), self.geometries)
         title = find_column(sent.get("title", ""), self.titles)
         if not geometry and not (latitude and longitude):
-            types = {name: column.type for name, column in self._columns.items()}
-            if found := find_coordinate_fields(types, self._ranges):
-                latitude, longitude = map(self._columns.__getitem__, found)
-            elif name := find_geometry_field(types):
-                geometry = self._columns[name]
-            else:
+            types = {column.name: column.type.name for column in self._columns}
+            found = find_place_fields(types, self._profiles)
+            if not found:
                 return None
+            latitude, longitude, geometry = (find_column(name, self._columns) for name in found)
         if geometry:
             latitude = longitude = None
         titles = [column for column in self.titles if column != geometry]
@@ -285,6 +249,5 @@ class MapParser:
 
 
 def has_map(columns: Sequence[Column], profiles: Mapping[str, Mapping[str, Any]]) -> bool:
-    types = {column.name: column.type for column in columns}
-    pair = find_coordinate_fields(types, read_ranges(profiles))
-    return bool(pair or find_geometry_field(types))
+    types = {column.name: column.type.name for column in columns}
+    return find_place_fields(types, profiles) is not None

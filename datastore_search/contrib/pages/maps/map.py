@@ -23,9 +23,8 @@ from ....search import ConsistentRead, Query
 from ..charts.chart import write_coordinate, write_text
 from ..conf import conf
 from ..drawings import DrawingView, File, Option, QuestionDrawing, list_options
-from ..languages import Phrase, compose_phrase, mark_text, write_language
 from ..question import QueryString
-from ..values import format_number
+from ..values import Phrase, compose_phrase, format_number, mark_text, write_language
 from .data import GRID_CELLS, MapData, MapPlace, MapReader
 from .geometry import MAX_LATITUDE, MAX_LONGITUDE, MapParser, MapQuery, Position
 

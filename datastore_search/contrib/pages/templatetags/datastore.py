@@ -27,11 +27,11 @@ from ..charts.chart import Chart
 from ..columns import build_columns, choose_columns
 from ..drawings import QuestionDrawing
 from ..head import build_chips
-from ..languages import join_phrases, mark_text
 from ..maps.map import Map
 from ..question import PAGE_SIZES, PageQuery, PageQueryParser, QueryString
 from ..records import read_record_table
 from ..table import build_headings, format_range
+from ..values import join_phrases, mark_text
 
 logger = logging.getLogger(__name__)
 
