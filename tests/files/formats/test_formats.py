@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 import re
 import tomllib
 from collections.abc import Callable
@@ -24,10 +25,12 @@ from datastore_search.contrib.files.formats import (
 from datastore_search.contrib.files.formats.process import open_table
 from datastore_search.contrib.files.jobs import LoadOptions, drafts, submit_load
 from datastore_search.contrib.files.models import LoadState
+from datastore_search.field_types import MAX_FIELDS
 from datastore_search.models import Resource
 
 from ...builders import run_command
 from ..admin.forms import make_file
+from ..contents import build_parquet, build_sheet, save_workbook
 from ..failures import fails_with
 from ..torture.cases import FILES
 from .pipes import PIPES
@@ -114,6 +117,26 @@ def test_a_format_is_recognised_whatever_its_file_is_called(each: InputFormat) -
 def test_a_file_is_read_by_the_child(each: InputFormat) -> None:
     with open_table(FILES / SAMPLES[each.name], FIRST) as table:
         assert table.count_rows()
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda names: json.dumps([{name: 1} for name in names]).encode(),
+        lambda names: save_workbook(build_sheet(names)[0]),
+        lambda names: build_parquet(f"SELECT {', '.join(f'1 AS {name}' for name in names)}"),
+    ],
+    ids=["JSON", "XLSX", "Parquet"],
+)
+@pytest.mark.usefixtures("read_here")
+def test_there_may_not_be_too_many_fields(
+    tmp_path: Path, build: Callable[[list[str]], bytes]
+) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(build([f"k{number}" for number in range(MAX_FIELDS + 1)]))
+
+    with fails_with("file.too_many_fields"), open_table(path, LoadOptions()):
+        pass
 
 
 @pytest.mark.parametrize("each", READ, ids=name_format)

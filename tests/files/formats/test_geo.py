@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import struct
+import sys
 import zipfile
 from pathlib import Path
 
@@ -47,17 +48,12 @@ def test_a_document_names_no_other_file(tmp_path: Path, content: str) -> None:
         pass
 
 
-def build_points(*points: tuple[float, float]) -> bytes:
-    """Build a GeoPackage of points in metres."""
-    shapes = [(build_geometry(build_wkb(1, *point), system=3857),) for point in points]
-    return build_geopackage(
-        "CREATE TABLE t (geom POINT);", {"t": shapes}, layers={"t": "features"}, system=3857
-    )
-
-
 def test_coordinates_that_no_system_has_make_a_bad_row(tmp_path: Path) -> None:
+    points = ((0.0, 0.0), (1e300, 1e300), (0.0, float("inf")))
+    shapes = [(build_geometry(build_wkb(1, *point), system=3857),) for point in points]
+    table = "CREATE TABLE t (geom POINT);"
     path = tmp_path / "points.gpkg"
-    path.write_bytes(build_points((0.0, 0.0), (1e300, 1e300), (0.0, float("inf"))))
+    path.write_bytes(build_geopackage(table, {"t": shapes}, layers={"t": "features"}, system=3857))
 
     with open_table(path, LoadOptions()) as table:
         errors = table.connection.execute(f"SELECT line FROM {ROW_ERRORS} ORDER BY line").fetchall()
@@ -119,4 +115,17 @@ def test_texts_of_an_unknown_encoding_are_refused(tmp_path: Path) -> None:
     path.write_bytes(change_shapefile(dbf=build_dbf("Málaga".encode("cp1252")), cpg=None))
 
     with fails_with("file.unknown_encoding"), open_table(path, LoadOptions()):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("name", "title"), [("places.gpkg", "GeoPackage"), ("places_shp.zip", "Shapefile")]
+)
+def test_a_format_names_the_extra_that_it_needs(
+    monkeypatch: pytest.MonkeyPatch, name: str, title: str
+) -> None:
+    monkeypatch.setitem(sys.modules, geo.__name__, None)
+    expected = rf"{title} are read only where datastore-search\[geo\]"
+
+    with fails_with("file.extra_missing", expected), open_table(FILES / name, LoadOptions()):
         pass

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import json
 import tracemalloc
-from collections.abc import Iterable
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from datastore_search.contrib.files.formats import json_parser, row_writer
+from datastore_search.contrib.files.formats.child import read_file
 from datastore_search.contrib.files.formats.json import read_json, read_ndjson
 from datastore_search.contrib.files.formats.staging import StagedTable
 from datastore_search.contrib.files.jobs import LoadOptions
 from datastore_search.contrib.files.messages.failures import LoadFailed
-from datastore_search.field_types import MAX_FIELDS
 
+from ..failures import fails_with
 from .staging import Errors, Rows, get_read_failure, read_content, temporary_staging_area
 
 
@@ -45,15 +46,8 @@ def block_bytes(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch)
 @pytest.mark.parametrize(
     "cell",
     [
-        '"a, b: [c] {d}"',
-        r'"\"\\\u00e9\ud83d\ude00"',
-        "12345.678900",
-        "-1.5e-7",
-        "true",
-        "null",
-        '{"a": [1, {"b": []}]}',
-        "NaN",
-        "-Infinity",
+        *('"a, b: [c] {d}"', r'"\"\\\u00e9\ud83d\ude00"', "12345.678900", "-1.5e-7"),
+        *("true", "null", '{"a": [1, {"b": []}]}', "NaN", "-Infinity"),
     ],
 )
 def test_a_value_may_be_cut_by_the_end_of_a_block(path: Path, block_bytes: int, cell: str) -> None:
@@ -149,19 +143,12 @@ def test_fields_stand_in_the_order_in_which_they_appear(path: Path) -> None:
 
 def test_fields_may_appear_after_many_records(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(row_writer, "_BATCH_BYTES", 1_000)
-    records: Iterable[dict[str, int]] = ({f"k{n // 100}": n} for n in range(1_000))
 
-    table, rows, _errors = read_text(path, json.dumps(list(records)))
+    table, rows, _errors = read_text(path, json.dumps([{f"k{n // 100}": n} for n in range(1_000)]))
 
     assert table.names == tuple(f"k{n}" for n in range(10))
     assert len(rows) == 1_000
     assert rows[-1] == (1_000, *[None] * 9, "999")
-
-
-def test_there_may_not_be_too_many_fields(path: Path) -> None:
-    text = json.dumps([{f"k{n}": n} for n in range(MAX_FIELDS + 1)])
-
-    assert get_failure(path, text).code == "file.too_many_fields"
 
 
 @pytest.mark.parametrize(
@@ -200,16 +187,7 @@ def test_texts_that_mean_nothing_do_not_make_numbers_texts(path: Path) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "",
-        "0",
-        "\\N",
-        "NULL",
-        ' " ',
-        "a\r\nb\rc\nd",
-        "\\",
-        "a,b;c\td",
-        "“”",
-        "\u2028",
+        *("", "0", "\\N", "NULL", ' " ', "a\r\nb\rc\nd", "\\", "a,b;c\td", "“”", "\u2028"),
         "x" * 100_000,
     ],
 )
@@ -318,7 +296,13 @@ def test_what_is_no_feature_among_features_is_a_fault(path: Path) -> None:
 
 # GeoJSON ------------------------------------------------------------------------------------------
 
-_EPSG = {"type": "name", "properties": {"name": "urn:ogc:def:crs:EPSG::25832"}}
+
+def _name(system: str) -> dict[str, object]:
+    """Name a system of coordinates, as GeoJSON had it before 2016."""
+    return {"type": "name", "properties": {"name": system}}
+
+
+_EPSG = _name("urn:ogc:def:crs:EPSG::25832")
 
 
 def build_features(*geometries: object, **members: object) -> bytes:
@@ -337,14 +321,9 @@ def build_point(*coordinates: float) -> dict[str, object]:
     [
         (_EPSG, (565000.5, 5934000.2), (9.98, 53.55), "ETRS89 / UTM zone 32N"),
         (_EPSG, (565000.5, 5934000.2, 7.5), (9.98, 53.55, 7.5), "ETRS89 / UTM zone 32N"),
+        (_name("EPSG:3857"), (1113194.908, 6446275.841), (10, 50), "WGS 84 / Pseudo-Mercator"),
         (
-            {"type": "name", "properties": {"name": "EPSG:3857"}},
-            (1113194.908, 6446275.841),
-            (10, 50),
-            "WGS 84 / Pseudo-Mercator",
-        ),
-        (
-            {"type": "name", "properties": {"name": "http://www.opengis.net/def/crs/EPSG/0/2056"}},
+            _name("http://www.opengis.net/def/crs/EPSG/0/2056"),
             (2600000, 1200000),
             (7.44, 46.95),
             "CH1903+ / LV95",
@@ -356,21 +335,11 @@ def build_point(*coordinates: float) -> dict[str, object]:
             "ETRS89 / UTM zone 32N",
         ),
         # Longitudes come first in GeoJSON, whatever the system says.
-        *(
-            ({"type": "name", "properties": {"name": name}}, (10.5, 50.25), (10.5, 50.25), "")
-            for name in (
-                "urn:ogc:def:crs:EPSG::4326",
-                "urn:ogc:def:crs:OGC:1.3:CRS84",
-                "EPSG:4326",
-                "CRS84",
-            )
-        ),
-        (
-            {"type": "name", "properties": {"name": "urn:ogc:def:crs:EPSG::4258"}},
-            (10.5, 50.25),
-            (10.5, 50.25),
-            "ETRS89",
-        ),
+        (_name("urn:ogc:def:crs:EPSG::4326"), (10.5, 50.25), (10.5, 50.25), ""),
+        (_name("urn:ogc:def:crs:OGC:1.3:CRS84"), (10.5, 50.25), (10.5, 50.25), ""),
+        (_name("EPSG:4326"), (10.5, 50.25), (10.5, 50.25), ""),
+        (_name("CRS84"), (10.5, 50.25), (10.5, 50.25), ""),
+        (_name("urn:ogc:def:crs:EPSG::4258"), (10.5, 50.25), (10.5, 50.25), "ETRS89"),
         (None, (10.5, 50.25), (10.5, 50.25), ""),
     ],
 )
@@ -415,18 +384,12 @@ def test_geometries_that_cannot_be_converted_are_bad_rows(path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "code"),
     [
-        (
-            build_features(
-                build_point(1, 2),
-                crs={"type": "name", "properties": {"name": "urn:ogc:def:crs:EPSG::999999"}},
-            ),
-            "geo.unknown_coordinates",
-        ),
         *(
             (build_features(build_point(1, 2), crs=crs), "geo.unknown_coordinates")
             for crs in (
-                {"type": "name", "properties": {"name": "http://127.0.0.1/system"}},
-                {"type": "name", "properties": {"name": "/etc/passwd"}},
+                _name("urn:ogc:def:crs:EPSG::999999"),
+                _name("http://127.0.0.1/system"),
+                _name("/etc/passwd"),
                 {"type": "link", "properties": {"href": "http://127.0.0.1/system"}},
                 {"type": "name"},
                 "EPSG:25832",
@@ -457,3 +420,169 @@ def test_a_geojson_that_is_not_a_table_of_places_is_refused(
     path: Path, content: bytes, code: str
 ) -> None:
     assert get_read_failure(read_json, path, content).code == code
+
+
+# As portals and programs publish it ---------------------------------------------------------------
+
+
+def stage(path: Path, content: Any, **options: Any) -> tuple[tuple[str, ...], Rows]:
+    """Stage a text, or what is written as JSON; return the names, and the rows without lines."""
+    text = content if isinstance(content, str) else json.dumps(content)
+    table, rows, _errors = read_content(read_file, path, text.encode(), **options)
+    return table.names, [row[1:] for row in rows]
+
+
+FIELDS = [{"id": "n", "type": "int"}, {"id": "k", "type": "text"}]
+ROWS = [[1, "x"], [2, "y"]]
+STAGED = (("n", "k"), [("1", "x"), ("2", "y")])
+
+
+def as_api_answer(result: Mapping[str, Any]) -> dict[str, Any]:
+    return {"help": "https://…/help_show?name=datastore_search", "success": True, "result": result}
+
+
+@pytest.mark.parametrize(
+    ("content", "staged"),
+    [
+        pytest.param({"fields": FIELDS, "records": ROWS}, STAGED, id="CKAN's dump"),
+        pytest.param(
+            as_api_answer({"records_format": "lists", "records": ROWS, "fields": FIELDS}),
+            STAGED,
+            id="CKAN's API, lists, with the fields after them",
+        ),
+        pytest.param(
+            as_api_answer({"fields": FIELDS, "records": [{"n": 1, "k": "x"}], "total": 1}),
+            (("n", "k"), [("1", "x")]),
+            id="CKAN's API, objects",
+        ),
+        pytest.param(
+            {"index": [0, 1], "data": ROWS, "columns": ["n", "k"]}, STAGED, id="pandas, split"
+        ),
+        pytest.param(
+            {"meta": {"view": {"columns": [{"name": "n"}]}}, "data": ROWS},
+            (("field_1", "field_2"), STAGED[1]),
+            id="Socrata, whose names are elsewhere",
+        ),
+        pytest.param(
+            {"meta": {"page": 1}, "data": [["n", "k"], *ROWS]}, STAGED, id="rows below a header"
+        ),
+        pytest.param(
+            {"schema": {"fields": [{"name": "n"}]}, "data": [{"n": 1}]},
+            (("n",), [("1",)]),
+            id="pandas, a Table Schema",
+        ),
+        pytest.param(
+            {"columns": [["n", 1], ["k", 2]], "data": [["a", "b"], ["1", "x"]]},
+            (("a", "b"), [("1", "x")]),
+            id="names that are none",
+        ),
+        pytest.param({"fields": [], "records": [["n", "k"], *ROWS]}, STAGED, id="no names at all"),
+    ],
+)
+def test_rows_get_the_names_beside_them(path: Path, content: Any, staged: object) -> None:
+    assert stage(path, content) == staged
+
+
+# Objects ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("content", "records_path", "staged"),
+    [
+        pytest.param(
+            {"data": {"items": [{"n": 1}], "others": [{"n": 2}]}},
+            "data.others",
+            (("n",), [("2",)]),
+            id="by path",
+        ),
+        pytest.param(
+            {"a.b": {"c.d": [{"n": 1}]}}, "a.b.c.d", (("n",), [("1",)]), id="points in names"
+        ),
+        pytest.param(
+            {"total_count": 2, "results": [{"n": 1, "at": {"lon": 1.50, "lat": 2}}, {"n": 2}]},
+            "",
+            (("n", "at"), [("1", '{"lon":1.5,"lat":2}'), ("2", None)]),
+            id="OpenDataSoft",
+        ),
+        pytest.param(
+            '[{"n":1e400},{"n":123456789012345678901234567890},{"n":-0.10}]',
+            "",
+            (("n",), [("1e400",), ("123456789012345678901234567890",), ("-0.10",)]),
+            id="numbers beyond doubles",
+        ),
+        pytest.param(
+            '[{"n":[NaN,1.0]},{"n":["-Infinity"]}]',
+            "",
+            (("n",), [('["NaN",1.0]',), ('["-Infinity"]',)]),
+            id="numbers that are none within a list",
+        ),
+        pytest.param(
+            '[{"n":"\\ud83d\\ude00"},{"n":"\\ud83d"},{"n":["\\ude00"]}]',
+            "",
+            (("n",), [("😀",)]),
+            id="halves of surrogate pairs",
+        ),
+    ],
+)
+def test_objects_are_read_as_published(
+    path: Path, content: Any, records_path: str, staged: object
+) -> None:
+    assert stage(path, content, records_path=records_path) == staged
+
+
+@pytest.mark.parametrize(
+    ("content", "code"),
+    [
+        pytest.param({"data": []}, "json.no_records", id="an empty list"),
+        pytest.param(
+            as_api_answer({"fields": FIELDS, "records": [], "total": 0}),
+            "json.no_records",
+            id="CKAN's answer without records",
+        ),
+        pytest.param(
+            as_api_answer({"records_format": "csv", "records": "1,x\n", "fields": FIELDS}),
+            "json.no_list",
+            id="CKAN's answer with records as CSV",
+        ),
+        pytest.param(
+            '{"data":[{"n":1}],"data":[{"n":2}]}', "json.repeated_member", id="two lists of a name"
+        ),
+        pytest.param(
+            {"0": {"n": 1, "k": "x"}, "1": {"n": 2, "k": "y"}}, "json.no_list", id="pandas, index"
+        ),
+        pytest.param('f({"data":[{"n":1}]});', "json.invalid", id="JSONP"),
+        pytest.param('// note\n[{"n":1}]', "json.invalid", id="a comment"),
+        pytest.param('[{"n":1},]', "json.invalid", id="a comma too many"),
+    ],
+)
+def test_what_is_no_table_is_refused(path: Path, content: Any, code: str) -> None:
+    with fails_with(code):
+        stage(path, content)
+
+
+# JSON-stat ----------------------------------------------------------------------------------------
+
+CUBE: dict[str, Any] = {
+    "version": "2.0",
+    "class": "dataset",
+    "id": ["year"],
+    "size": [2],
+    "dimension": {"year": {"category": {"index": ["2023", "2024"]}}},
+    "value": [1.5, 2],
+}
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        pytest.param(CUBE | {"extension": {"annotation": [{"type": "x"}]}}, id="Eurostat"),
+        pytest.param(
+            {"version": "2.0", "class": "collection", "link": {"item": [CUBE]}}, id="a collection"
+        ),
+    ],
+)
+def test_json_stat_is_refused_by_name(path: Path, content: Any) -> None:
+    with fails_with("file.save_as_csv") as refusal:
+        stage(path, content)
+
+    assert refusal.value.parameters == {"format": "JSON-stat"}

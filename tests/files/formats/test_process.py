@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from threading import Timer
 from time import monotonic, sleep
+from typing import Any
 
 import psutil
 import pytest
@@ -116,11 +117,32 @@ ReadingLimits.for_file(Path(request["path"])).enforce()
 
 
 @override_settings(DATASTORE_SEARCH_READ_CPU_SECONDS=0)
-def test_a_process_that_computes_for_ever_is_ended(path: Path, stand_in: Path) -> None:
-    stand_in.write_text(_LIMITED + "while True: pass\n")
+@pytest.mark.parametrize(
+    ("script", "code"),
+    [
+        pytest.param(_LIMITED + "while True: pass", "load.reader_timeout", id="computes for ever"),
+        pytest.param(_LIMITED + "bytearray(2**30)", "load.out_of_memory", id="takes much memory"),
+        # When memory is short, the system kills a process.
+        pytest.param(
+            "import os, signal; os.kill(os.getpid(), signal.SIGKILL)",
+            "load.out_of_memory",
+            id="is killed",
+        ),
+        pytest.param(
+            "import os; print('a panic', flush=True); os.abort()",
+            "load.reader_crashed",
+            id="breaks down",
+        ),
+    ],
+)
+def test_the_end_of_a_process_is_explained(
+    path: Path, stand_in: Path, caplog: pytest.LogCaptureFixture, script: str, code: str
+) -> None:
+    stand_in.write_text(script)
 
-    with fails_with("load.reader_timeout"):
+    with fails_with(code):
         read_file(path)
+    assert ("signal 6" in caplog.text) is (code == "load.reader_crashed")
 
 
 def test_a_process_that_waits_for_ever_is_ended(
@@ -132,23 +154,6 @@ def test_a_process_that_waits_for_ever_is_ended(
     with fails_with("load.reader_timeout"):
         read_file(path)
     assert is_ended(stand_in)
-
-
-def test_a_killed_process_is_taken_for_one_without_memory(path: Path, stand_in: Path) -> None:
-    stand_in.write_text("import os, signal; os.kill(os.getpid(), signal.SIGKILL)")
-
-    with fails_with("load.out_of_memory"):
-        read_file(path)
-
-
-def test_a_process_that_breaks_down_says_so(
-    path: Path, stand_in: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    stand_in.write_text("import os; print('a panic', flush=True); os.abort()")
-
-    with fails_with("load.reader_crashed"):
-        read_file(path)
-    assert "signal 6" in caplog.text
 
 
 def test_an_unexpected_error_comes_with_its_traceback(path: Path, stand_in: Path) -> None:
@@ -182,15 +187,6 @@ def test_the_process_ends_with_its_parent(path: Path, tmp_path: Path) -> None:
 # What it may take ---------------------------------------------------------------------------------
 
 
-def test_what_needs_more_memory_than_a_process_may_take_is_refused(
-    path: Path, stand_in: Path
-) -> None:
-    stand_in.write_text(_LIMITED + "bytearray(2**30)\n")
-
-    with fails_with("load.out_of_memory"):
-        read_file(path)
-
-
 def test_duckdb_is_closed_with_memory_after_a_shortage(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -204,9 +200,8 @@ def test_duckdb_is_closed_with_memory_after_a_shortage(
 
 
 def test_many_cores_make_no_more_threads() -> None:
-    with (
-        temporary_staging_area() as staging_area
-    ):  # each thread has a stack, which counts for the limit of memory
+    # Each thread has a stack, which counts for the limit of memory.
+    with temporary_staging_area() as staging_area:
         found = staging_area.connection.execute(
             "SELECT name, value FROM duckdb_settings() WHERE name IN ('threads', 'async_threads')"
         ).fetchall()
@@ -220,6 +215,17 @@ def test_what_is_staged_has_an_end(tmp_path: Path) -> None:
     path.write_text("a,b\n" + "".join(f"{n * 7919},{n * 104729}\n" for n in range(300_000)))
 
     with fails_with("archive.too_large"):
+        read_file(path)
+
+
+@pytest.mark.slow
+def test_neighbouring_rows_that_are_too_long_together_are_refused(
+    settings: Any, path: Path
+) -> None:
+    settings.DATASTORE_SEARCH_LOAD_MEMORY_BYTES = 64 * 2**20
+    path.write_text("a\n" + f"{'x' * 100_000}\n" * 1_000)
+
+    with fails_with("load.out_of_memory"):
         read_file(path)
 
 
@@ -297,6 +303,3 @@ def test_a_discarded_draft_is_no_longer_looked_at(transactional_db: None, stand_
     deletion.join(timeout=60)
     assert not Load.objects.filter(pk=load.pk).exists()
     assert is_ended(stand_in)
-
-
-# The portal meanwhile -----------------------------------------------------------------------------

@@ -5,18 +5,21 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from datastore_search.contrib.files.formats import row_writer, staging
 from datastore_search.contrib.files.formats.options import ReadOptions
+from datastore_search.contrib.files.formats.process import open_table
 from datastore_search.contrib.files.publishing import row_errors, rows
 from datastore_search.contrib.files.publishing.profiles import build_profiles
 from datastore_search.contrib.files.types.inference import decide_formats
 from datastore_search.contrib.files.types.options import LoadOptions
 
 from ..contents import build_parquet
+from ..failures import fails_with
 from .staging import fetch_rows, read_in_process, render_records
 from .test_workbooks import build_workbook
 
@@ -149,3 +152,18 @@ def test_long_rows_are_rendered_by_several_statements(
     records = read_records(path)
 
     assert records == [dict(zip(make_names(WIDTH), line, strict=True)) for line in lines]
+
+
+@pytest.mark.usefixtures("read_here")
+def test_long_values_of_neighbouring_objects_are_named(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    limits = SimpleNamespace(LOAD_MEMORY_BYTES=16 * 2**20)
+    monkeypatch.setattr(row_writer, "core_conf", limits)
+    monkeypatch.setattr(row_writer, "_BATCH_BYTES", 4 * 2**20)
+    path = tmp_path / "rows.json"
+    path.write_text(json.dumps([{"a": "short"}] * 3_000 + [{"a": "x" * 100_000}] * 300))
+    expected = r"from line 3\d\d\d on are too long: consecutive rows have \d\d MB"
+
+    with fails_with("file.long_rows", expected), open_table(path, LoadOptions()):
+        pass

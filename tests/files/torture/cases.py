@@ -37,3 +37,15 @@ class Case:
     def path(self) -> Path:
         """The path of the file."""
         return FILES / self.file
+
+
+def explain_skipped_rows(count: int) -> str:
+    return f"Rows that could not be loaded and were left out: {count}."
+
+
+def explain_text(field: str, count: int, of: int, line: int, values: str) -> str:
+    """Explain why a field of numbers is text."""
+    return (
+        f"Field “{field}”: text: all values look like numbers, but {count} of {of}, the first in"
+        f" line {line}: {values}."
+    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datastore_search.contrib.files.jobs import LoadOptions
 
-from .cases import Case
+from .cases import Case, explain_skipped_rows
 
 _LONG = "long " * 60
 _OPEN = "A quotation mark is opened and never closed."
@@ -145,7 +145,7 @@ CASES = [
         LoadOptions(bad_rows="skip"),
         fields={"a": "int4", "b": "int4", "c": "int4"},
         records=[[1, 2, 3], [1, 1, 1]],
-        notices=["Rows that could not be loaded and were left out: 2."],
+        notices=[explain_skipped_rows(2)],
         row_errors=[
             (3, "", "", build_cell_count_message(2, 3)),
             (4, "", "", build_cell_count_message(4, 3)),
@@ -176,7 +176,7 @@ CASES = [
         LoadOptions(bad_rows="skip"),
         fields={"id": "int4", "text": "text"},
         records=[[1, "a"], [3, "c"], [4, "d"]],
-        notices=["Rows that could not be loaded and were left out: 1."],
+        notices=[explain_skipped_rows(1)],
         row_errors=[(3, "", "", _OPEN)],
     ),
     Case(
@@ -226,5 +226,12 @@ CASES = [
             "Fields without a name were named by their position: field_4.",
             "Repeated names got a number: name_2, _id_2.",
         ],
+    ),
+    Case(
+        "header_with_gap.csv",
+        "a column without a name, which is no second line",
+        fields={"name": "text", "field_2": "text", "n": "int4"},
+        records=[["a", "b", 1], ["c", "d", 2]],
+        notices=["Fields without a name were named by their position: field_2."],
     ),
 ]

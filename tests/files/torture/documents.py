@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datastore_search.contrib.files.jobs import LoadOptions
 
-from .cases import Case
+from .cases import Case, explain_skipped_rows
 
 _SKIP = LoadOptions(bad_rows="skip")
 _NO_OBJECT = "It is not an object, unlike the others."
@@ -13,10 +13,6 @@ _TWICE = "An object has the member “{0}” twice."
 _NOT_READ = "Files of the format {} are not read. Save the table as CSV, and load that file."
 _NUL = "The value cannot be stored: it has the character U+0000, or is not valid JSON."
 _BROKEN = "The file is not valid JSON (line {0}, column {1})."
-
-
-def build_skipped_rows_message(count: int) -> str:
-    return f"Rows that could not be loaded and were left out: {count}."
 
 
 def build_point(*coordinates: float) -> dict[str, object]:
@@ -48,7 +44,7 @@ CASES = [
         options=_SKIP,
         fields={"k": "text", "n": "int4"},
         records=[["a", 1]],
-        notices=[build_skipped_rows_message(2)],
+        notices=[explain_skipped_rows(2)],
         row_errors=[(2, "", "", _TWICE.format("n")), (3, "", "", _TWICE.format("x"))],
     ),
     Case(
@@ -66,7 +62,7 @@ CASES = [
         options=_SKIP,
         fields={"n": "int4"},
         records=[[1], [5]],
-        notices=[build_skipped_rows_message(4)],
+        notices=[explain_skipped_rows(4)],
         row_errors=[
             (2, "", "2", _NO_OBJECT),
             (3, "", '"three"', _NO_OBJECT),
@@ -113,7 +109,7 @@ CASES = [
         options=_SKIP,
         fields={"province": "text", "n": "int4"},
         records=[["Hanoi", 1], ["Da Nang", 2]],
-        notices=[build_skipped_rows_message(1)],
+        notices=[explain_skipped_rows(1)],
         row_errors=[(3, "", "", "The header has 2 cells; the row has 1.")],
     ),
     Case(
@@ -134,7 +130,7 @@ CASES = [
         options=_SKIP,
         fields={"k": "text", "n": "int4"},
         records=[["c", 3]],
-        notices=[build_skipped_rows_message(2)],
+        notices=[explain_skipped_rows(2)],
         row_errors=[(1, "k", "a�b", _NUL), (2, "k", "�", _NUL)],
     ),
     Case(
@@ -152,7 +148,7 @@ CASES = [
         options=_SKIP,
         fields={"n": "int4"},
         records=[[1], [3]],
-        notices=[build_skipped_rows_message(2)],
+        notices=[explain_skipped_rows(2)],
         row_errors=[(3, "", '{"n": 2', "The line is not valid JSON."), (5, "", "null", _NO_OBJECT)],
     ),
     Case(

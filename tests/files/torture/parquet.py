@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from datastore_search.contrib.files.jobs import LoadOptions
 
-from .cases import Case
+from .cases import Case, explain_skipped_rows
 
 _DAMAGED = "The Parquet file is damaged or incomplete."
+_NO_INT96 = (
+    "The field “t” has INT96 timestamps that are finer than a microsecond, before the year 1 "
+    "or after 9999. Write them as TIMESTAMP, or save the table as CSV."
+)
 
 CASES = [
     Case(
@@ -90,7 +94,7 @@ CASES = [
         options=LoadOptions(bad_rows="skip"),
         fields={"k": "text"},
         records=[["c"]],
-        notices=["Rows that could not be loaded and were left out: 1."],
+        notices=[explain_skipped_rows(1)],
         row_errors=[
             (
                 1,
@@ -102,4 +106,24 @@ CASES = [
     ),
     Case("truncated.parquet", "a file without its end", failure=_DAMAGED),
     Case("encrypted.parquet", "an encrypted file", failure="The Parquet file is encrypted."),
+    Case(
+        "int96.parquet",
+        "moments from the first day to the last, in a form of old programs",
+        fields={"t": "timestamp"},
+        records=[
+            ["0001-01-01T00:00:00.000"],
+            ["1970-01-01T00:00:00.000001"],
+            ["9999-12-31T00:00:00.000"],
+        ],
+    ),
+    Case(
+        "int96_nanoseconds.parquet",
+        "finer than a microsecond, in a form of old programs",
+        failure=_NO_INT96,
+    ),
+    Case(
+        "int96_far.parquet",
+        "a day that would become another one",
+        failure=_NO_INT96,
+    ),
 ]

@@ -1,11 +1,12 @@
-"""Workbooks."""
+"""Workbooks: their cells, sheets, headers and ranges."""
 
 from __future__ import annotations
 
 from datastore_search.contrib.files.jobs import LoadOptions
 
-from .cases import Case
+from .cases import Case, explain_skipped_rows, explain_text
 
+_SKIP = LoadOptions(bad_rows="skip")
 ERROR = "The cell has an error. List “{0}” among the texts that mean “no value”, or correct it."
 _MERGED = (
     "Merged cells in the table: 1. The value is in the first cell of each, the others are empty."
@@ -26,6 +27,8 @@ _FOUND = (
     "The last rows, from line {} on, look like notes or totals below the table: {}. They can be"
     " left out."
 )
+_TEXTS = ["a\r\nb", "A _x0041_ _ _x41_", "Hà Nội", "東京", "<b> &amp; Đ", "<a&b>"]
+_XLS_ERRORS = ("#NULL!", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#N/A")
 
 CASES = [
     Case(
@@ -75,18 +78,9 @@ CASES = [
         ],
         notices=[
             "Rows without any value were left out: 2.",
-            (
-                "The last rows, from line 7 on, look like notes or totals below the table: 2. "
-                "They can be left out."
-            ),
-            (
-                "Field “year”: text: all values look like numbers, but 2 of 5, the first in line "
-                "7: “Source: the ministry” (1), “Note” (1)."
-            ),
-            (
-                "Field “n”: text: all values look like numbers, but 1 of 3, the first in line 8: "
-                "“preliminary”."
-            ),
+            _FOUND.format(7, 2),
+            explain_text("year", 2, 5, 7, "“Source: the ministry” (1), “Note” (1)"),
+            explain_text("n", 1, 3, 8, "“preliminary”"),
         ],
     ),
     Case(
@@ -155,7 +149,7 @@ CASES = [
         options=LoadOptions(bad_rows="skip", nulls=("#N/A",)),
         fields={"k": "text", "n": "int4"},
         records=[["a", 1], ["b", None], ["d", 4]],
-        notices=["Rows that could not be loaded and were left out: 1."],
+        notices=[explain_skipped_rows(1)],
         row_errors=[(4, "n", "#DIV/0!", ERROR.format("#DIV/0!"))],
     ),
     Case(
@@ -217,7 +211,7 @@ CASES = [
         options=LoadOptions(sheet="Second", bad_rows="skip"),
         fields={"k": "text", "m": "text", "l": "text", "n": "int4"},
         records=[["x", None, None, 1]],
-        notices=["Rows that could not be loaded and were left out: 1."],
+        notices=[explain_skipped_rows(1)],
         row_errors=[(3, "n", "#DIV/0!", ERROR.format("#DIV/0!"))],
     ),
     Case(
@@ -251,12 +245,123 @@ CASES = [
                 "Field “day”: text: all values look like dates with a time, but 1 of 5, the first"
                 " in line 4: “1900-02-29”."
             ),
-            "Rows that could not be loaded and were left out: 3.",
+            explain_skipped_rows(3),
         ],
         row_errors=[
             (6, "day", "-1.5", _NO_DATE.format("-1.5")),
             (8, "day", "2958466", _NO_DATE.format("2958466")),
             (9, "day", "#N/A", ERROR.format("#N/A")),
         ],
+    ),
+    Case(
+        "strings.xlsx",
+        "escapes, formats within a text, readings of Japanese, entities; in the cells and shared",
+        fields={"k": "text", "shared": "text"},
+        records=[[text, text] for text in _TEXTS],
+    ),
+    Case(
+        "forms.xlsx",
+        "rows and cells out of order, dates as ISO has them, truth values as words",
+        fields={"a": "text", "b": "date", "c": "bool"},
+        records=[["a", "2024-03-05", True], ["b", None, False], ["c", "1850-12-31", None]],
+    ),
+    Case(
+        "unsaved.xlsx",
+        "formulas that no program has computed",
+        fields={"k": "text", "n": "int4"},
+        records=[["x", None], ["x", None], ["x", None], ["x", 3]],
+        notices=[
+            (
+                "Formulas whose values are not in the file: 2. Their cells are empty. Open the"
+                " workbook in a spreadsheet program, and save it there."
+            )
+        ],
+    ),
+    Case(
+        "new_errors.xlsx",
+        "an error of newer programs",
+        options=_SKIP,
+        fields={"a": "int4", "b": "int4", "c": "int4"},
+        records=[[5, 5, 0]],
+        notices=[explain_skipped_rows(3)],
+        row_errors=[
+            (row, "b", name, ERROR.format(name))
+            for row, name in enumerate(("#SPILL!", "#GETTING_DATA", "#N/A"), start=2)
+        ],
+    ),
+    Case(
+        "unplaced.xlsx",
+        "an error in a cell without its place",
+        failure=(
+            "Rows that cannot be loaded: 1. The first: Line 2, field “b”, value “#N/A”: "
+            + ERROR.format("#N/A")
+        ),
+        row_errors=[(2, "b", "#N/A", ERROR.format("#N/A"))],
+    ),
+    Case(
+        "errors.xls",
+        "each error",
+        options=_SKIP,
+        fields={"n": "int4", "m": "int4"},
+        records=[[8, 5]],
+        notices=[explain_skipped_rows(7)],
+        row_errors=[
+            (row, "m", name, ERROR.format(name)) for row, name in enumerate(_XLS_ERRORS, start=2)
+        ],
+    ),
+    Case(
+        "header_merged.xlsx",
+        "merged cells above the names",
+        fields={
+            "Name": "text",
+            "2020": "text",
+            "field_3": "text",
+            "2021": "text",
+            "field_5": "text",
+        },
+        records=[
+            [None, "Budget", "Actual", "Budget", "Actual"],
+            ["Roads", "1", "2", "3", "4"],
+            ["Schools", "5", "6", "7", "8"],
+        ],
+        notices=[
+            "The header was found in row 3; the rows above it were left out.",
+            (
+                "Merged cells in the table: 3. The value is in the first cell of each, the "
+                "others are empty."
+            ),
+            "Fields without a name were named by their position: field_3, field_5.",
+            explain_text("2020", 1, 3, 4, "“Budget”"),
+            explain_text("field_3", 1, 3, 4, "“Actual”"),
+            explain_text("2021", 1, 3, 4, "“Budget”"),
+            explain_text("field_5", 1, 3, 4, "“Actual”"),
+        ],
+    ),
+    Case(
+        "tables_beside.xlsx",
+        "the table on the right, chosen by its cells",
+        options=LoadOptions(cell_range="D1:E3"),
+        fields={"year": "int4", "rate": "numeric"},
+        records=[[2024, 0.5], [2025, 0.25]],
+    ),
+    Case(
+        "tables_beside.xlsx",
+        "fewer rows than the table has",
+        options=LoadOptions(cell_range="$a$1:$b$3"),
+        fields={"town": "text", "people": "int4"},
+        records=[["Huế", 1], ["Đà Lạt", 2]],
+        notices=["The row below A1:B3 has values in the same columns, which were left out."],
+    ),
+    Case(
+        "tables_beside.xlsx",
+        "cells that the sheet does not have",
+        options=LoadOptions(cell_range="G1:H9"),
+        failure="The sheet “Sheet” has no cells at G1:H9.",
+    ),
+    Case(
+        "tables_beside.xlsx",
+        "what is no range of cells",
+        options=LoadOptions(cell_range="D20:A1"),
+        failure="“D20:A1” is not a range of cells: write A1:D20, or A1:D for all rows below.",
     ),
 ]

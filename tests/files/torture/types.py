@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datastore_search.contrib.files.jobs import LoadOptions
 
-from .cases import Case
+from .cases import Case, explain_skipped_rows, explain_text
 
 _DAY = {"id": "int4", "day": "date"}
 _DAY_AS_TEXT = {"id": "int4", "day": "text"}
@@ -106,7 +106,7 @@ CASES = [
         LoadOptions(types={"day": "date:dmy", "n": "int4:point"}, bad_rows="skip"),
         fields={"id": "int4", "day": "date", "n": "int4"},
         records=[[1, "2024-12-31", 1234]],
-        notices=["Rows that could not be loaded and were left out: 2."],
+        notices=[explain_skipped_rows(2)],
         row_errors=[
             (3, "day", "12/31/2024", "The value is not of type date (as in 31/12/2024)."),
             (
@@ -140,10 +140,7 @@ CASES = [
         notices=[
             "Field “share” has numbers as they are written, without the unit “%”.",
             "Field “price” has numbers as they are written, without the unit “€”.",
-            (
-                "Field “profit”: text: all values look like numbers, but 1 of 3, the first in "
-                "line 2: “(1,234.00)”."
-            ),
+            explain_text("profit", 1, 3, 2, "“(1,234.00)”"),
         ],
     ),
     Case(
@@ -154,7 +151,7 @@ CASES = [
         records=[[1, 5]],
         notices=[
             _WITHOUT_UNIT.format("price", "€"),
-            "Rows that could not be loaded and were left out: 1.",
+            explain_skipped_rows(1),
         ],
         row_errors=[(3, "price", "$ 6", _NOT_EUROS)],
     ),

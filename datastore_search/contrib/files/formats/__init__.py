@@ -62,9 +62,18 @@ def _begins(*signatures: bytes) -> Callable[[Start], bool]:
     return lambda start: start.content.startswith(signatures)
 
 
-def _matches(pattern: str, flags: re.RegexFlag = re.IGNORECASE) -> Callable[[Start], object]:
-    compiled = re.compile(pattern, flags)
-    return lambda start: compiled.match(start.text)
+def _matches(
+    pattern: str,
+    flags: re.RegexFlag = re.IGNORECASE,
+    *,
+    suffixes: tuple[str, ...] = (),
+    maybe: str = "",
+) -> Callable[[Start], object]:
+    """Recognise a text, or one that it may be where the file has one of the suffixes."""
+    text, named = re.compile(pattern, flags), re.compile(maybe)
+    return lambda start: (
+        text.match(start.text) or (start.name.endswith(suffixes) and named.match(start.text))
+    )
 
 
 _SQLITE = b"SQLite format 3\0"
@@ -72,33 +81,21 @@ _SQLITE = b"SQLite format 3\0"
 _PROGRAM, _GEOPACKAGE_PROGRAMS = slice(68, 72), (b"GPKG", b"GP10", b"GP11")
 #: The root of a document of places, which has no DOCTYPE: that could declare entities.
 _ROOT = r"(?>\s|<\?.*?\?>|<!--.*?-->)*+<(?:[\w.-]+:)?%s[\s>]"
-_XML = re.compile(r"<(\?xml|!doctype)\b", re.IGNORECASE)
-_JSON = re.compile(r'\{\s*("|\}|$)|\[\s*(\{|\]|$)')
-#: A call of JavaScript around JSON, and a comment above it, are reported as what is no JSON.
-_MAYBE_JSON = re.compile(r"[\[{]|[\w.$]+\(|/[/*]")
 #: What a clone has in place of a large file.
 _POINTER = r"version https?://(git-lfs|hawser|git-media)\.|(\.git)?/annex/objects/"
 _NDJSON_SUFFIXES = (".ndjson", ".jsonl", ".jsonlines")
-_JSON_SUFFIXES = (".json", ".geojson", *_NDJSON_SUFFIXES)
+_is_json = _matches(
+    r'\{\s*("|\}|$)|\[\s*(\{|\]|$)',
+    suffixes=(".json", ".geojson", *_NDJSON_SUFFIXES),
+    # A call of JavaScript around JSON, and a comment above it, are reported as what is no JSON.
+    maybe=r"[\[{]|[\w.$]+\(|/[/*]",
+)
+_is_xml = _matches(r"<(\?xml|!doctype)\b", suffixes=(".xml", ".rdf", ".rss", ".atom"), maybe="<")
 
 
 def _is_geopackage(start: Start) -> bool:
     is_named = start.content[_PROGRAM] in _GEOPACKAGE_PROGRAMS or start.name.endswith(".gpkg")
     return start.content.startswith(_SQLITE) and is_named
-
-
-def _is_xml(start: Start) -> bool:
-    is_named = start.name.endswith((".xml", ".rdf", ".rss", ".atom"))
-    return bool(_XML.match(start.text) or (is_named and start.text.startswith("<")))
-
-
-def _is_json(start: Start) -> bool:
-    is_named = start.name.endswith(_JSON_SUFFIXES)
-    return bool(_JSON.match(start.text) or (is_named and _MAYBE_JSON.match(start.text)))
-
-
-def _is_ndjson(start: Start) -> bool:
-    return start.name.endswith(_NDJSON_SUFFIXES) and _is_json(start)
 
 
 #: The formats of other apps, which are recognised before those of this one.  Their functions are
@@ -128,7 +125,11 @@ formats = (
     InputFormat("GPX", _matches(_ROOT % "gpx", re.DOTALL), ".geo:read_gpx", "geo"),
     InputFormat("KML", _matches(_ROOT % "kml", re.DOTALL), ".geo:read_kml", "geo"),
     InputFormat("XML", _is_xml, refusal="file.save_as_csv"),
-    InputFormat("NDJSON", _is_ndjson, ".json:read_ndjson"),
+    InputFormat(
+        "NDJSON",
+        lambda start: start.name.endswith(_NDJSON_SUFFIXES) and _is_json(start),
+        ".json:read_ndjson",
+    ),
     InputFormat("JSON, GeoJSON", _is_json, ".json:read_json"),
     InputFormat("XLS", _begins(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"), ".workbooks:read_workbook"),
     InputFormat("XLSX, ODS", lambda start: is_workbook(start.path), ".workbooks:read_workbook"),

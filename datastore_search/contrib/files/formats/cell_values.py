@@ -32,7 +32,6 @@ class BadCell(str):
 
     @property
     def row_error(self) -> BadRow:
-        """Why the row of the cell cannot be loaded."""
         is_number = self.startswith(tuple("-0123456789"))
         return BadRow("row.no_date" if is_number else "row.error_cell", error=str(self))
 

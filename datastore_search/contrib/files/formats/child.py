@@ -35,14 +35,7 @@ from .staging import StagedTable, StagingArea, create_staging_area
 def read_file(
     path: Path, options: ReadOptions, staging_area: StagingArea, *, name: str = ""
 ) -> StagedTable:
-    """
-    Stage a file of any known format, packed or not.
-
-    ``name`` is the file's own name, if ``path`` has another one: its suffix is a hint at the
-    format.
-
-    Raises: ``LoadFailed``, with what is wrong with the file.
-    """
+    """Stage a file of any known format, packed or not (``process.open_table``)."""
     file_format, main = _unpack(path, name or path.name, options.member, staging_area)
     # Else each thread of numpy's OpenBLAS takes memory.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")

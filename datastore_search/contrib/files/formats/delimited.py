@@ -25,7 +25,7 @@ from .delimited_layout import Layout, find_layout
 from .delimited_rows import scan_rows
 from .duckdb_sql import SQL, Composed, Value, add_terms, quote_literal, read_csv
 from .encodings import convert_to_utf8
-from .footers import delete_rows, describe_footer, find_staged_footer
+from .footers import describe_footer, find_staged_footer
 from .header_rows import make_unique_names
 from .options import SKIP_FOOTER, ReadOptions
 from .staging import ROW_ERRORS, STAGED_ROWS, StagedTable, StagingArea, get_column, list_columns
@@ -44,7 +44,6 @@ _MAX_BAD_ROWS = 1_000_000
 
 
 def read_delimited(path: Path, options: ReadOptions, staging_area: StagingArea) -> StagedTable:
-    """Stage a file of delimited cells."""
     text_path, notices = convert_to_utf8(path, options, staging_area.folder)
     layout = find_layout(text_path, options)
     width = len(layout.header)
@@ -64,7 +63,9 @@ def read_delimited(path: Path, options: ReadOptions, staging_area: StagingArea) 
         dropped = len(layout.header) - width
         footer = find_staged_footer(staging_area, width)
         if footer and options.footer == SKIP_FOOTER:
-            delete_rows(staging_area, footer[0])
+            below = SQL(">= {}").format(quote_literal(footer[0]))
+            staging_area.rows.delete(below)
+            staging_area.execute(SQL("DELETE FROM {} WHERE line {}").format(ROW_ERRORS, below))
     except duckdb.OutOfMemoryException as error:
         raise LoadFailed("load.out_of_memory") from error
     header = tuple(cell.strip() for cell in layout.header[:width])
@@ -168,11 +169,7 @@ def _count_lines(path: Path, quote: bytes) -> _Lines:
 
 
 def _stage_row_by_row(path: Path, layout: Layout, staging_area: StagingArea) -> int:
-    """
-    Find the rows, note the errors of bad ones, and let DuckDB read the good ones.
-
-    Return the number of shorter rows that have delimiters alone, which are left out.
-    """
+    """Let DuckDB read the good rows; return the number of those that have delimiters alone."""
     rows_path, errors_path = staging_area.folder / "rows", staging_area.folder / "errors"
     count, longest_bytes, empty_rows = _copy_rows(path, layout, rows_path, errors_path)
     options = _build_options(layout, max(_USUAL_ROW_BYTES, longest_bytes))
@@ -183,11 +180,8 @@ def _stage_row_by_row(path: Path, layout: Layout, staging_area: StagingArea) -> 
         raise UnknownDialect from error
     if staging_area.fetch_value(SQL("SELECT count(*) FROM {}").format(STAGED_ROWS)) != count:
         raise UnknownDialect
-    staging_area.execute(
-        SQL("INSERT INTO {} SELECT line, '', '', error FROM {}").format(
-            ROW_ERRORS, read_csv(errors_path, ["line", "error"])
-        )
-    )
+    insert = SQL("INSERT INTO {} SELECT line, '', '', error FROM {}")
+    staging_area.execute(insert.format(ROW_ERRORS, read_csv(errors_path, ["line", "error"])))
     rows_path.unlink()
     return empty_rows
 
@@ -223,8 +217,9 @@ def _copy_rows(
                 longest_bytes = max(longest_bytes, len(written))
                 count += 1
             elif row.error or text.replace(delimiter, b""):
-                about = row.error and _quote_error(row.error)
-                about = about or _quote_width_error(row.cells, width)
+                about = (
+                    _quote_error(row.error) if row.error else _quote_width_error(row.cells, width)
+                )
                 errors.write(b"%d,%b\n" % (row.line, about))
                 bad_rows += 1
                 if bad_rows > _MAX_BAD_ROWS and bad_rows > count:
@@ -240,7 +235,6 @@ def _quote_width_error(cells: int, width: int) -> bytes:
 
 
 def _quote_error(error: BadRow) -> bytes:
-    """Write an error as a cell of CSV."""
     return b'"%b"' % json.dumps(error.to_json(), ensure_ascii=False).replace('"', '""').encode()
 
 
@@ -253,15 +247,11 @@ def _drop_empty_columns(header: Sequence[str], staging_area: StagingArea) -> int
     named = max((at for at, name in enumerate(header, start=1) if name.strip()), default=1)
     if named == width:
         return width
-    counts = SQL(", ").join(
-        SQL("count(nullif({}, ''))").format(get_column(position))
-        for position in range(named, width)
-    )
-    query = SQL("SELECT {} FROM {}").format(counts, STAGED_ROWS)
+    counts = (SQL("count(nullif({}, ''))").format(get_column(at)) for at in range(named, width))
+    query = SQL("SELECT {} FROM {}").format(SQL(", ").join(counts), STAGED_ROWS)
     found = staging_area.execute(query).fetchone() or ()
+    drop = SQL("ALTER TABLE {} DROP COLUMN {}")
     while width > named and not found[width - 1 - named]:
         width -= 1
-        staging_area.execute(
-            SQL("ALTER TABLE {} DROP COLUMN {}").format(STAGED_ROWS, get_column(width))
-        )
+        staging_area.execute(drop.format(STAGED_ROWS, get_column(width)))
     return width

@@ -76,20 +76,15 @@ def find_layout(path: Path, options: ReadOptions) -> Layout:
     ``file.nothing_below_skipped``.
     """
     sample = _Sample.from_file(path, options)
-    candidates = [
-        candidate
-        for dialect in _list_dialects(sample)
-        if (candidate := _read_candidate(sample, dialect))
-    ]
+    read = [_read_candidate(sample, dialect) for dialect in _list_dialects(sample)]
+    candidates = [candidate for candidate in read if candidate]
     if candidates:
-        return max(candidates, key=lambda candidate: candidate.compute_score()).build_layout()
-    if not sample.start.offset:
-        raise (
-            LoadFailed("file.empty")
-            if sample.is_complete and not sample.text.strip()
-            else UnknownDialect
-        )
-    raise LoadFailed("file.nothing_below_skipped", count=options.skip or 1)
+        return max(candidates, key=_Candidate.compute_score).build_layout()
+    if sample.start.offset:
+        raise LoadFailed("file.nothing_below_skipped", count=options.skip or 1)
+    if sample.is_complete and not sample.text.strip():
+        raise LoadFailed("file.empty")
+    raise UnknownDialect
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +128,6 @@ def _list_dialects(sample: _Sample) -> Iterator[Dialect]:
 
 
 def _parse_delimiter(delimiter: str) -> str:
-    """Parse a delimiter that is chosen: itself, or a word for it."""
     found = _WORDS.get(delimiter.strip().lower(), delimiter)
     if re.search("[\"'\\\\\r\n\0]", found) or len(found.encode()) > _MAX_DELIMITER_BYTES:
         raise LoadFailed("option.invalid_delimiter", delimiter=delimiter)
@@ -165,10 +159,6 @@ class _Line:
         return self.filled <= max(1, width // 2) or self.is_prose
 
     @property
-    def is_comment(self) -> bool:
-        return self.row.text.startswith(b"#")
-
-    @property
     def is_header(self) -> bool:
         """Whether the cells could be names: none is empty, and no two are the same."""
         names = {cell.strip() for cell in self.cells}
@@ -196,13 +186,7 @@ def _read_candidate(sample: _Sample, dialect: Dialect) -> _Candidate | None:
     header = lines[start]
     if sample.options.no_header:
         header, start = replace(header, cells=("",) * _find_usual_width(lines)), -1
-    return _Candidate(
-        sample,
-        dialect,
-        header,
-        tuple(lines[: max(start, 0)]),
-        tuple(lines[start + 1 :]),
-    )
+    return _Candidate(sample, dialect, header, lines[: max(start, 0)], lines[start + 1 :])
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,8 +196,8 @@ class _Candidate:
     sample: _Sample
     dialect: Dialect
     header: _Line
-    titles: tuple[_Line, ...]
-    body: tuple[_Line, ...]
+    titles: Sequence[_Line]
+    body: Sequence[_Line]
 
     def compute_score(self) -> tuple[object, ...]:
         width, body = len(self.header.cells), self.body
@@ -268,7 +252,7 @@ def _find_header(lines: list[_Line]) -> int:
     if not lines:
         return 0
     width = _find_usual_width(lines)
-    comments = next((at for at, line in enumerate(lines) if not line.is_comment), 0)
+    comments = next((at for at, line in enumerate(lines) if line.row.text[:1] != b"#"), 0)
     if comments and len(lines[comments].cells) == width and lines[comments].is_header:
         return comments
     for at, line in enumerate(lines[: _MAX_TITLES + 1]):

@@ -11,7 +11,7 @@ from typing import BinaryIO, NamedTuple
 
 from ..messages import BadRow
 from ..messages.failures import UnknownDialect
-from .row_writer import MAX_ROW_BYTES
+from .row_writer import MAX_ROW_BYTES, TOO_LONG
 
 _BLOCK_BYTES = 2**20
 _LINE_ENDS = b"\r\n"
@@ -35,7 +35,6 @@ class DelimitedRow(NamedTuple):
 
     @property
     def is_blank(self) -> bool:
-        """Whether it has neither an error nor a visible character."""
         return not self.error and not self.text.strip()
 
 
@@ -48,7 +47,6 @@ class Dialect:
     escape: str = '"'
 
     def split_cells(self, text: bytes) -> list[str]:
-        """Split the text of a row without error."""
         if self.quote.encode() not in text:
             return text.decode().split(self.delimiter)
         pattern, position = _compile_patterns(self).cell, 0
@@ -95,12 +93,7 @@ def _compile_patterns(dialect: Dialect) -> _Patterns:
         f"(?:{blanks}{quote}(?P<quoted>{inside}){quote}{blanks}"
         f"|(?P<plain>(?!{blanks}{quote}){outside})){end}"
     )
-    patterns = (
-        cell,
-        rf"{blanks}{quote}{inside}\Z",
-        f"{inside}{quote}",
-        f"{blanks}{end}",
-    )
+    patterns = (cell, rf"{blanks}{quote}{inside}\Z", f"{inside}{quote}", f"{blanks}{end}")
     return _Patterns(*(re.compile(each.encode()) for each in patterns))
 
 
@@ -220,9 +213,7 @@ class _QuotedRow:
 
     def build(self) -> DelimitedRow:
         if self.size >= MAX_ROW_BYTES:
-            return DelimitedRow(
-                self.line, b"", 0, BadRow("row.too_long", most=MAX_ROW_BYTES // 2**20)
-            )
+            return DelimitedRow(self.line, b"", 0, TOO_LONG)
         if self.has_stray_quote:
             return DelimitedRow(self.line, b"", 0, BadRow("row.stray_quote"))
         return DelimitedRow(self.line, bytes(self.text).rstrip(_LINE_ENDS), self.cells)

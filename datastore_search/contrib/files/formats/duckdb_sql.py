@@ -44,7 +44,6 @@ class SQL(Composed):
         return Composed(self.text.format(*parts, **named))
 
     def join(self, parts: Iterable[Composed]) -> Composed:
-        """Join parts with this one between them."""
         return Composed(self.text.join(part.text for part in parts))
 
 
@@ -63,7 +62,6 @@ def quote_identifier(*names: str) -> Composed:
 
 
 def quote_literal(value: Value) -> Composed:
-    """Quote a value."""
     if value is None:
         return Composed("NULL")
     if isinstance(value, str):

@@ -18,11 +18,11 @@ import codecs
 import re
 import unicodedata
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
 from math import log, sqrt
 from pathlib import Path
+from typing import NamedTuple
 
 from ..messages import Notice
 from ..messages.failures import LoadFailed
@@ -156,7 +156,7 @@ def convert_to_utf8(
         raise LoadFailed("file.damaged_utf8", line=line)
     guess = guess_encoding(sample, options.languages)
     copy = _decode_file(path, guess, folder, LoadFailed("file.unknown_encoding"))
-    return copy, (Notice("notice.encoding_guessed", encoding=name_encoding(guess)),)
+    return copy, (Notice("notice.encoding_guessed", encoding=_name_encoding(guess)),)
 
 
 # Detection ----------------------------------------------------------------------------------------
@@ -227,7 +227,6 @@ def _read_sample(path: Path) -> bytes:
 
 
 def _decode_file(path: Path, encoding: str, folder: Path, failure: Exception) -> Path:
-    """Write a copy in UTF-8, without marks at its start."""
     copy = folder / "text"
     try:
         with copy.open("w", encoding=_UTF8, newline="") as target:
@@ -265,10 +264,7 @@ def _read_blocks(path: Path) -> Iterator[bytes]:
 # The guess ----------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class _Reading:
-    """Words as an encoding reads them, and the evidence for it."""
-
+class _Reading(NamedTuple):
     encoding: str
     words: Sequence[str]
     evidence: float
@@ -300,7 +296,7 @@ def guess_encoding(lines: bytes, languages: Collection[str] = ()) -> str:
     raise LoadFailed("file.ambiguous_encoding", readings=_describe_readings(readings))
 
 
-def name_encoding(encoding: str) -> str:
+def _name_encoding(encoding: str) -> str:
     """Name an encoding as users know it, and as they can choose it."""
     return re.sub(r"cp(?=125\d)", "Windows-", encoding)
 
@@ -309,11 +305,10 @@ def _describe_readings(readings: Sequence[_Reading]) -> str:
     """List encodings with some of the words in which they differ."""
     shown: dict[Sequence[str], str] = {}
     for each in readings:
-        shown.setdefault(each.words, name_encoding(each.encoding))
+        shown.setdefault(each.words, _name_encoding(each.encoding))
     texts = list(shown)[:_MAX_SHOWN]
-    rows = [row for row in zip(*texts, strict=True) if len({*row}) > 1] or list(
-        zip(*texts, strict=True)
-    )
+    all_rows = [*zip(*texts, strict=True)]
+    rows = [row for row in all_rows if len({*row}) > 1] or all_rows
     listed = []
     for text, words in zip(texts, zip(*rows, strict=True), strict=True):
         some = re.sub("[“”()\x00-\x1f\x7f-\x9f]", "", ", ".join(words[:_MAX_SHOWN_WORDS]))

@@ -32,13 +32,7 @@ _WORDS = re.compile(
 )
 
 
-def begins_footer(text: str) -> bool:
-    """Return whether a row whose first filled cell has this text is a total or a note."""
-    return _WORDS.fullmatch(text.strip()) is not None
-
-
 def describe_footer(lines: Sequence[int], options: ReadOptions) -> Iterator[Notice]:
-    """Describe the rows of a footer by their lines, as left out or not."""
     if lines:
         code = "notice.footer_skipped" if options.footer == SKIP_FOOTER else "notice.footer_found"
         yield Notice(code, count=len(lines), line=lines[0])
@@ -63,7 +57,7 @@ def find_footer(rows: Sequence[LastRow], width: int) -> list[int]:
     start = len(rows)
     for position in range(len(rows) - 1, 0, -1):
         row, above = rows[position], rows[position - 1]
-        is_marked = row.is_cut or begins_footer(row.first)
+        is_marked = row.is_cut or bool(_WORDS.fullmatch(row.first.strip()))
         if not (is_marked or (width >= _MIN_WIDTH and 2 * row.filled <= width + 1)):
             break
         if is_marked or row.line > above.end + 1:
@@ -73,7 +67,6 @@ def find_footer(rows: Sequence[LastRow], width: int) -> list[int]:
 
 
 def find_staged_footer(staging_area: StagingArea, width: int) -> list[int]:
-    """Find the lines of the footer among staged rows and their errors."""
     last = staging_area.fetch_value(SQL("SELECT max(rowid) FROM {}").format(STAGED_ROWS))
     if last is None:
         return []
@@ -99,13 +92,6 @@ def find_staged_footer(staging_area: StagingArea, width: int) -> list[int]:
         ).fetchall()
         cut = [LastRow(line, line, cells, is_cut=True) for line, cells in found]
     return find_footer(sorted([*staged, *cut]), width)
-
-
-def delete_rows(staging_area: StagingArea, first_line: int) -> None:
-    """Delete all staged rows and errors from a line on."""
-    condition = SQL(">= {}").format(quote_literal(first_line))
-    staging_area.rows.delete(condition)
-    staging_area.execute(SQL("DELETE FROM {} WHERE line {}").format(ROW_ERRORS, condition))
 
 
 def _fetch_rows(staging_area: StagingArea, width: int, first: int, last: int) -> list[LastRow]:

@@ -15,10 +15,10 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from ctypes import POINTER, byref, c_char_p, c_double, c_int, c_void_p
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import duckdb
 import pyogrio
@@ -120,10 +120,8 @@ pyogrio.set_gdal_config_options(_CONFIGURATION)
 
 
 class CoordinateConverter:
-    """Converts geometries from a system of coordinates to WGS 84."""
-
     def __init__(self, definition: str) -> None:
-        """Begin with a code such as ``EPSG:3405``, or with WKT."""
+        """Convert from a system given by a code such as ``EPSG:3405``, or by WKT."""
         systems = [c_void_p(_GDAL.OSRNewSpatialReference(None)) for _each in range(2)]
         for system, each in zip(systems, (definition.encode(), _TARGET), strict=True):
             if _GDAL.OSRSetFromUserInput(system, each):
@@ -198,13 +196,10 @@ def read_kml(path: Path, options: ReadOptions, staging_area: StagingArea) -> Sta
         if options.sheet or not layers[1:] or any(map(_QUOTED.search, layers)):
             layer = _choose_layer(layers, options.sheet)
             return _stage_layer(source, options, staging_area, is_sparse=True, layer=layer)
-        parts = (
-            SQL("SELECT {} AS folder, * FROM {}").format(
-                quote_literal(each), quote_identifier(each)
-            )
-            for each in layers
+        select = SQL("SELECT {} AS folder, * FROM {}")
+        query = SQL(" UNION ALL ").join(
+            select.format(quote_literal(each), quote_identifier(each)) for each in layers
         )
-        query = SQL(" UNION ALL ").join(parts)
         return _stage_layer(source, options, staging_area, is_sparse=True, sql=query.text)
 
 
@@ -234,15 +229,13 @@ def _open_file(path: Path, title: str, suffix: str, staging_area: StagingArea) -
     except duckdb.Error as error:
         if find_shortage(error) or is_write_refused(error):
             raise
-        found = (code for words, code in _CODES.items() if words in str(error))
-        code = next(found, "geo.damaged")
+        code = next((_CODES[words] for words in _CODES if words in str(error)), "geo.damaged")
         raise LoadFailed(code, format=title) from error
     except (DataLayerError, DataSourceError, RuntimeError, ValueError, sqlite3.Error) as error:
         raise LoadFailed("geo.damaged", format=title) from error
 
 
 def _choose_layer(layers: Sequence[str], wanted: str) -> str:
-    """Choose the layer of a name, of a number from 1, or the only one."""
     if not layers:
         raise LoadFailed("geo.no_layers")
     shown = ", ".join(f"“{name}”" for name in clean_labels(layers[:_MAX_SHOWN_LAYERS]))
@@ -258,8 +251,7 @@ def _choose_layer(layers: Sequence[str], wanted: str) -> str:
     return layers[0]
 
 
-@dataclass(frozen=True, slots=True)
-class _Field:
+class _Field(NamedTuple):
     """A field of a layer, with its type or subtype in GDAL; the geometry is the last one."""
 
     name: str
@@ -310,21 +302,21 @@ def _stage_layer(
             filled = _write_rows(fields, converter, stream, staging_area, writer)
             left_out = _STYLES if is_sparse else _NO_KEY if has_key else ()
             order = [
-                position
-                for position, field in enumerate(fields)
-                if field.name not in left_out and (position in filled or not is_sparse)
+                at
+                for at, field in enumerate(fields)
+                if field.name not in left_out and (at in filled or not is_sparse)
             ]
-            fields = [fields[position] for position in order]
+            fields = [fields[at] for at in order]
             labels = tuple(_LABELS.get(field.name, field.name) for field in fields)
             names = make_unique_names(labels)
             writer.finish(names, order)
-    types: list[str | None] = [field.type.name for field in fields]
-    if is_sparse:
-        types = [field.type.name if field.type.is_nested else None for field in fields]
-    elif not has_exact_types:
-        numbers = [position for position, field in enumerate(fields) if field.type.is_number]
-        for position, kind in find_number_types(staging_area, numbers, options.nulls).items():
-            types[position] = kind
+    types: list[str | None] = [
+        None if is_sparse and not field.type.is_nested else field.type.name for field in fields
+    ]
+    if not (is_sparse or has_exact_types):
+        numbers = [at for at, field in enumerate(fields) if field.type.is_number]
+        for at, kind in find_number_types(staging_area, numbers, options.nulls).items():
+            types[at] = kind
     binary = [name for name, field in zip(names, fields, strict=True) if field.kind == _BINARY]
     return StagedTable(
         staging_area=staging_area,

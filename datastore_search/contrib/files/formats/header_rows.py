@@ -24,7 +24,6 @@ _YEAR = re.compile("(19|20)[0-9]{2}|2100")
 
 
 def is_year(text: str) -> bool:
-    """Return whether a text is a year, which is a usual name of a field."""
     return _YEAR.fullmatch(text.strip()) is not None
 
 
@@ -79,7 +78,6 @@ def describe_name_changes(header: Sequence[str], names: Sequence[str]) -> Iterat
 
 
 def _tidy_label(label: str) -> str:
-    """Compose letters with their accents, and make all blanks single spaces."""
     composed = unicodedata.normalize("NFC", _UNSTORABLE.sub("�", label))
     return _BLANKS.sub(" ", composed).strip()
 

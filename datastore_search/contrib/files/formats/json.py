@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TextIO, cast
+from typing import TYPE_CHECKING, Any, TextIO, cast
 
 from ....field_types import MAX_FIELDS
 from ..messages import BadRow, Notice
@@ -55,9 +55,7 @@ _FEATURE_MEMBERS = frozenset(("type", "bbox", "id", "properties", "geometry"))
 
 def read_json(path: Path, options: ReadOptions, staging_area: StagingArea) -> StagedTable:
     """
-    Stage a JSON file: a list of objects or of rows, or an object that has one.
-
-    ``records_path`` chooses the list.
+    Stage a JSON file: a list of objects or of rows, or an object that has one (``records_path``).
 
     A file with an object on each line is read as NDJSON.  Of GeoJSON, the fields are the properties
     of the features, and the geometry as JSON.
@@ -84,7 +82,6 @@ def read_json(path: Path, options: ReadOptions, staging_area: StagingArea) -> St
 
 
 def read_ndjson(path: Path, options: ReadOptions, staging_area: StagingArea) -> StagedTable:
-    """Stage a file with a JSON object on each line."""
     parser = Parser()
     encoding = _detect_encoding(path, options)
     with RowWriter(staging_area) as writer:
@@ -286,9 +283,8 @@ def _find_converter(
         return None
     properties = crs.get("properties") if isinstance(crs, dict) else None
     named = properties if isinstance(properties, dict) else {}
-    system = _SYSTEM.fullmatch(
-        str(named.get("name", named.get("urn", f"EPSG:{named.get('code')}")))
-    )
+    code = named.get("name", named.get("urn", f"EPSG:{named.get('code')}"))
+    system = _SYSTEM.fullmatch(str(code))
     if not system:
         raise LoadFailed("geo.unknown_coordinates")
     code = f"{system[1] or 'OGC'}:{system[2]}".upper()
@@ -304,14 +300,8 @@ def _find_converter(
 # Elements -----------------------------------------------------------------------------------------
 
 
-class _BadElement(NamedTuple):
-    """An element that cannot be loaded, with its text."""
-
-    error: BadRow
-    text: str = ""
-
-
 def _read_lines(path: Path, encoding: str, parser: Parser) -> Iterator[tuple[int, Any]]:
+    """Read the values of lines, or a tuple for a bad line: its error and its text."""
     with path.open(encoding=encoding, newline="\n") as file:
         number = 0
         while line := file.readline(MAX_VALUE_LENGTH):
@@ -320,14 +310,14 @@ def _read_lines(path: Path, encoding: str, parser: Parser) -> Iterator[tuple[int
             if rest:
                 while rest and not rest.endswith("\n"):
                     rest = file.readline(MAX_VALUE_LENGTH)
-                yield number, _BadElement(BadRow("row.too_long", most=MAX_VALUE_LENGTH // 2**20))
+                yield number, (BadRow("row.too_long", most=MAX_VALUE_LENGTH // 2**20), "")
             elif line := line.strip():
                 try:
                     yield number, parser.parse_value(line)
                 except json.JSONDecodeError:
-                    yield number, _BadElement(BadRow("row.not_json"), line)
+                    yield number, (BadRow("row.not_json"), line)
                 except NestedTooDeep:
-                    yield number, _BadElement(BadRow("row.too_deep", most=MAX_DEPTH), line)
+                    yield number, (BadRow("row.too_deep", most=MAX_DEPTH), line)
 
 
 class _TableBuilder:
@@ -346,7 +336,6 @@ class _TableBuilder:
         names: Sequence[str] = (),
         converter: CoordinateConverter | None = None,
     ) -> None:
-        """Begin without a field."""
         self._parser, self._writer = parser, writer
         self._names, self._converter = names, converter
         self._nulls = frozenset(options.nulls)
@@ -364,7 +353,7 @@ class _TableBuilder:
         try:
             for line, element in elements:
                 repeated = self._parser.pop_repeated_member()
-                if isinstance(element, _BadElement):
+                if isinstance(element, tuple):
                     self._add_error(line, *element)
                 elif repeated is not None:
                     self._add_error(line, BadRow("row.repeated_member", member=repeated))
@@ -382,12 +371,7 @@ class _TableBuilder:
         notices: Sequence[Notice] = (),
         empty: str = "json.no_records",
     ) -> StagedTable:
-        """
-        Build the table of all records.
-
-        Raises: ``LoadFailed`` with the code ``empty``, or ``json.bad_record`` with what is wrong
-        with the first record where no record is right.
-        """
+        """Build the table; where no record is right, tell what is wrong with the first one."""
         if not self._positions:
             if error := self._first_error:
                 raise LoadFailed("json.bad_record", line=error[0], reason=error[1])
@@ -474,13 +458,11 @@ class _TableBuilder:
         self._writer.add_row(line, cells)
 
     def _add_field(self, key: Hashable) -> int:
-        position = len(self._kinds)
-        self._positions[key] = position
+        position = self._positions[key] = len(self._kinds)
         self._kinds.append(set())
         return position
 
     def _format_value(self, position: int, value: Any) -> str | None:
-        """Write a value as text, and note its kind."""
         kind = type(value)
         if kind is not str and kind is not Number:
             value = None if value is None else format_json(value)

@@ -28,11 +28,6 @@ class Number(str):
 
     __slots__ = ()
 
-    @property
-    def is_finite(self) -> bool:
-        """Whether it is neither NaN nor an infinity."""
-        return self[-1] not in "Ny"
-
 
 class Parser:
     """Python's parser of JSON, with numbers as they are written; objects are dicts."""
@@ -108,7 +103,6 @@ class Document:
             self._read_block()
 
     def _read_character(self, characters: str) -> str:
-        """Read the next character, which must be one of ``characters``."""
         character = self.peek_character()
         if not character or character not in characters:
             raise self._describe_error(self._position)
@@ -124,7 +118,7 @@ class Document:
                 is_near_end = error.pos > len(self._text) - _MAX_CUT_LENGTH
                 may_be_cut = is_near_end or error.msg.startswith("Unterminated")
                 if self._has_ended or not may_be_cut:
-                    raise self._describe_error(error.pos, error) from error
+                    raise self._describe_error(error.pos, error.msg) from error
             else:
                 # A number may continue in the next block.
                 if end < len(self._text) or self._has_ended:
@@ -143,7 +137,6 @@ class Document:
         self._parser.pop_repeated_member()
 
     def read_elements(self) -> Iterator[Any]:
-        """Read a list, element by element."""
         return self._read_items("[", self.read_value, "]")
 
     def read_members(self) -> Iterator[str]:
@@ -151,7 +144,6 @@ class Document:
         return self._read_items("{", self._read_name, "}")
 
     def check_end(self) -> None:
-        """Check that nothing follows."""
         if self.peek_character():
             raise self._describe_error(self._position)
 
@@ -191,11 +183,8 @@ class Document:
         else:
             self._column += end
 
-    def _describe_error(
-        self, position: int, error: json.JSONDecodeError | None = None
-    ) -> LoadFailed:
-        is_unterminated = error is not None and error.msg.startswith("Unterminated")
-        if position >= len(self._text) or is_unterminated:
+    def _describe_error(self, position: int, message: str = "") -> LoadFailed:
+        if position >= len(self._text) or message.startswith("Unterminated"):
             return LoadFailed("json.truncated")
         self._count_lines(position)
         return LoadFailed("json.invalid", line=self._line, column=self._column)
@@ -210,7 +199,7 @@ def format_json(value: Any, depth: int = 1) -> str:
     if depth > MAX_DEPTH:
         raise NestedTooDeep(most=MAX_DEPTH)
     if isinstance(value, Number):
-        return value if value.is_finite else f'"{value}"'
+        return f'"{value}"' if value[-1] in "Ny" else value  # NaN, Infinity
     if isinstance(value, str):
         return json.dumps(value, ensure_ascii=False)
     if isinstance(value, Mapping):

@@ -7,7 +7,8 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from enum import Enum, StrEnum
-from string import ascii_uppercase
+from functools import reduce
+from itertools import islice
 from typing import Any, Self
 
 from django.utils.functional import Promise
@@ -68,8 +69,8 @@ class Offer:
         if self.value:
             yield self.value, str(self.label) % parameters
             return
-        found = [*re.finditer(self.pattern, str(parameters.get(self.parameter, "")))]
-        for match in found[:_MAX_OFFERED]:
+        found = re.finditer(self.pattern, str(parameters.get(self.parameter, "")))
+        for match in islice(found, _MAX_OFFERED):
             yield match[1], str(self.label) % match.groupdict()
 
 
@@ -171,7 +172,6 @@ class CellRange:
         return self.right - self.left + 1
 
     def intersect(self, other: CellRange) -> CellRange | None:
-        """Return the cells that are in both ranges, None if there are none."""
         found = CellRange(
             max(self.top, other.top),
             max(self.left, other.left),
@@ -182,11 +182,7 @@ class CellRange:
 
 
 def _parse_column(letters: str) -> int:
-    """Return the number of a column, from 1, of its letters."""
-    number = 0
-    for letter in letters:
-        number = number * len(ascii_uppercase) + ascii_uppercase.index(letter) + 1
-    return number
+    return reduce(lambda number, letter: 26 * number + ord(letter) - ord("A") + 1, letters, 0)
 
 
 #: The offered encodings; a command or a program may choose any of Python's.
@@ -323,9 +319,6 @@ class ReadOptions:
     def from_json(cls, stored: Mapping[str, Any]) -> Self:
         """Read stored options; those that this class does not have are ignored."""
         known = {each.name for each in fields(cls)}
-        values: dict[str, Any] = {
-            name: tuple(value) if isinstance(value, list) else value
-            for name, value in stored.items()
-            if name in known
-        }
-        return cls(**values)
+        values = {name: stored[name] for name in known & stored.keys()}
+        lists = {name: tuple(value) for name, value in values.items() if isinstance(value, list)}
+        return cls(**values | lists)

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import duckdb
 
 from ....field_types import MAX_FIELDS, TEXT, declared_types, field_types
-from ..messages import BadRow, Notice
+from ..messages import Notice
 from ..messages.failures import LoadFailed
 from .duckdb_sql import SQL, Composed, add_terms, quote_identifier, quote_literal
 from .header_rows import make_unique_names
 from .options import ReadOptions
-from .row_writer import MAX_ROW_BYTES
+from .row_writer import MAX_ROW_BYTES, TOO_LONG
 from .shortages import is_write_refused
 from .staging import ROW_ERRORS, STAGED_ROWS, StagedTable, StagingArea, get_column, quote_message
 
@@ -48,9 +47,8 @@ def read_parquet(path: Path, options: ReadOptions, staging_area: StagingArea) ->
         raise LoadFailed("parquet.damaged") from error
 
 
-@dataclass(frozen=True, slots=True)
-class _Column:
-    """A column of the file: its name, its type, and the expressions of its values."""
+class _Column(NamedTuple):
+    """A column of the file: its name, its type, and the expression of its values."""
 
     name: str
     type: _DuckDBType
@@ -84,14 +82,12 @@ def _stage_file(source: Composed, staging_area: StagingArea) -> StagedTable:
             text = SQL(r"'\x' || lower(hex({}))").format(column.source)
             notices.append(Notice("notice.binary_values", field=name))
         texts.append(SQL("{} AS {}").format(text, get_column(position)))
-    staging_area.execute(
-        SQL("CREATE TABLE {} AS SELECT row_number() OVER () AS line, {} FROM {}").format(
-            STAGED_ROWS, SQL(", ").join(texts), relation
-        )
-    )
+    create = SQL("CREATE TABLE {} AS SELECT row_number() OVER () AS line, {} FROM {}")
+    staging_area.execute(create.format(STAGED_ROWS, SQL(", ").join(texts), relation))
     may_be_long = {"varchar", "blob", *_NESTED}
-    long = [position for position, column in enumerate(columns) if column.type.id in may_be_long]
-    _check_texts(long, staging_area)
+    _check_texts(
+        [at for at, each in enumerate(columns) if each.type.id in may_be_long], staging_area
+    )
     return StagedTable(
         staging_area=staging_area,
         names=names,
@@ -134,9 +130,7 @@ def _check_moments(
     is_bad = SQL("bool_or(regexp_matches(CAST({} AS VARCHAR), {}))").format(
         column.source, quote_literal(_NANOSECONDS)
     )
-    is_far = SQL("bool_or({column} < '0001-01-01' OR {column} >= '10000-01-01')").format(
-        column=column.source
-    )
+    is_far = SQL("bool_or({0} < '0001-01-01' OR {0} >= '10000-01-01')").format(column.source)
     checks = [(is_bad, _build_relation(source, columns, "timestamp_ns"))]
     if column.type.id == "timestamp":
         checks.append((is_far, _build_relation(source, columns)))
@@ -155,12 +149,10 @@ def _check_texts(positions: Sequence[int], staging_area: StagingArea) -> None:
     total, longest = staging_area.execute(query).fetchone() or (0, 0)
     staging_area.limits.check_unpacked_bytes(int(total))
     if longest > MAX_ROW_BYTES:
-        error = quote_message(BadRow("row.too_long", most=MAX_ROW_BYTES // 2**20))
-        staging_area.execute(
-            SQL("INSERT INTO {} SELECT line, '', '', {} FROM {} WHERE size > {}").format(
-                ROW_ERRORS, error, sizes, quote_literal(MAX_ROW_BYTES)
-            )
-        )
+        error = quote_message(TOO_LONG)
+        insert = SQL("INSERT INTO {} SELECT line, '', '', {} FROM {} WHERE size > {}")
+        most = quote_literal(MAX_ROW_BYTES)
+        staging_area.execute(insert.format(ROW_ERRORS, error, sizes, most))
         staging_area.rows.delete(SQL("IN (SELECT line FROM {})").format(ROW_ERRORS))
 
 
@@ -174,9 +166,9 @@ def _build_relation(source: Composed, columns: Sequence[_Column], int96_as: str 
 def _is_binary(relation: Composed, column: _Column, staging_area: StagingArea) -> bool:
     """Return whether bytes are not texts: older programs write texts as bytes."""
     query = SQL(
-        "SELECT count(*) FROM {relation} WHERE {column} IS NOT NULL"
-        " AND (TRY(decode({column})) IS NULL OR contains(hex({column}), '00'))"
-    ).format(relation=relation, column=column.source)
+        "SELECT count(*) FROM {1} WHERE {0} IS NOT NULL"
+        " AND (TRY(decode({0})) IS NULL OR contains(hex({0}), '00'))"
+    ).format(column.source, relation)
     return bool(staging_area.fetch_value(query))
 
 

@@ -45,7 +45,6 @@ _END_TIMEOUT_SECONDS = 10
 #: Texts in the log of a process that Rust, C++ or Python has ended because memory was short.
 _OUT_OF_MEMORY = (b"memory allocation", b"bad_alloc", b"MemoryError")
 
-
 #: A statement needs a few times the bytes of the values that DuckDB reads at once, in two threads.
 _MEMORY_RATIO = 16
 
@@ -65,8 +64,8 @@ def open_table(
     """
     Read a file of any known format, packed or not, into a table that exists during the block.
 
-    ``name`` is the file's own name, if ``path`` has another one: its suffix is a hint at the
-    format.  ``interrupter`` can end the reading, and the statements on the table.
+    ``name`` is the file's own, if ``path`` has another one: its suffix is a hint at the format.
+    ``interrupter`` can end the reading, and the statements on the table.
 
     Raises: ``LoadFailed``, with what is wrong with the file.
     """
@@ -144,7 +143,6 @@ def _send_request(
 
 
 def _explain_end(code: int, log_path: Path) -> Exception:
-    """Explain why a child has ended without an answer."""
     if code == -signal.SIGXCPU:
         return LoadFailed("load.reader_timeout")
     with log_path.open("rb") as file:

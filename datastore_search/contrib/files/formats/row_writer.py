@@ -26,6 +26,7 @@ from .staging import (
 
 #: A row may have as much as the boundary of a country with all its islands.
 MAX_ROW_BYTES = 16 * 2**20
+TOO_LONG = BadRow("row.too_long", most=MAX_ROW_BYTES // 2**20)
 _BATCH_BYTES = 64 * 2**20
 _ERRORS_PER_BATCH = 1_000
 
@@ -47,7 +48,6 @@ class RowWriter:
     """
 
     def __init__(self, staging_area: StagingArea, width: int = 0) -> None:
-        """Begin with ``width`` fields."""
         self.width = 0
         self._staging_area = staging_area
         self._path = staging_area.folder / "rows.csv"
@@ -87,9 +87,9 @@ class RowWriter:
                     self.add_error(line, BadRow("row.unstorable"), position, cell)
             return
         except OverflowError:
-            self.add_error(line, BadRow("row.too_long", most=MAX_ROW_BYTES // 2**20))
+            self.add_error(line, TOO_LONG)
             return
-        if self._batch.is_full:
+        if self._batch.size > _BATCH_BYTES:
             self._flush_rows()
 
     def add_error(
@@ -125,7 +125,8 @@ class RowWriter:
             )
 
     def _flush_rows(self) -> None:
-        batch_bytes = self._batch.close()
+        self._batch.close()
+        batch_bytes = self._batch.size
         # Refuse rows that DuckDB would hold at once, and that have more bytes than its memory.
         self._neighbours.append((self._batch.first_line, self._batch.row_count, batch_bytes))
         while sum(rows for _line, rows, _bytes in self._neighbours) > ROWS_AT_ONCE:
@@ -161,13 +162,8 @@ class _Batch:
         self.first_line = self.row_count = 0
         self._path = path
         self._file: BinaryIO = path.open("wb")
-        self._size = 0
+        self.size = 0
         self._writer = csv.writer(self, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n")
-
-    @property
-    def is_full(self) -> bool:
-        """Whether the rows should be inserted before there are more."""
-        return self._size > _BATCH_BYTES
 
     def add_row(self, line: int, cells: Sequence[str | None]) -> None:
         """
@@ -187,25 +183,20 @@ class _Batch:
             raise UnicodeError
         if len(written) > MAX_ROW_BYTES:
             raise OverflowError
-        self._size += self._file.write(written)
+        self.size += self._file.write(written)
 
-    def close(self) -> int:
+    def close(self) -> None:
         self._file.close()
-        return self._size
 
     def insert(self, staging_area: StagingArea, width: int) -> None:
         """Insert the rows, once the file is closed, into a table of ``width`` fields."""
-        staging_area.execute(
-            SQL("INSERT INTO {} SELECT * FROM {}").format(
-                STAGED_ROWS,
-                read_csv(
-                    self._path,
-                    ["line", *list_columns(width)],
-                    nullstr=str(_NULL),
-                    max_line_size=2 * MAX_ROW_BYTES,
-                    buffer_size=4 * MAX_ROW_BYTES,
-                    null_padding=self.is_ragged,
-                    parallel=not self.is_ragged,
-                ),
-            )
+        source = read_csv(
+            self._path,
+            ["line", *list_columns(width)],
+            nullstr=str(_NULL),
+            max_line_size=2 * MAX_ROW_BYTES,
+            buffer_size=4 * MAX_ROW_BYTES,
+            null_padding=self.is_ragged,
+            parallel=not self.is_ragged,
         )
+        staging_area.execute(SQL("INSERT INTO {} SELECT * FROM {}").format(STAGED_ROWS, source))

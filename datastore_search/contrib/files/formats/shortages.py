@@ -5,16 +5,12 @@ from __future__ import annotations
 import errno
 import os
 import sys
+from collections.abc import Collection
 
 from ..messages.failures import LoadFailed
 
 #: The disk is full, or the quota of a user.
 _DISK_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
-
-#: PostgreSQL's code for it.
-_DISK_FULL_STATE = "53100"
-
-_FILE_TOO_LARGE = frozenset({errno.EFBIG})
 
 #: The messages of DuckDB when the system refuses memory, or a transaction needs more than it may.
 _OUT_OF_MEMORY = ("Allocation failure", "bad allocation", "bad_alloc", "failed to pin block")
@@ -33,22 +29,22 @@ def find_shortage(error: BaseException) -> LoadFailed | None:
     if is_duckdb_error(error) and any(words in str(error) for words in _OUT_OF_MEMORY):
         return LoadFailed("load.out_of_memory")
     state = getattr(error.__cause__ or error, "sqlstate", None)  # Django's errors have a cause
-    if state == _DISK_FULL_STATE or _has_errno(error, _DISK_FULL):
+    if state == "53100" or _has_errno(error, _DISK_FULL):
         return LoadFailed("load.disk_full")
     return None
 
 
 def is_file_too_large(error: BaseException) -> bool:
     """Return whether a file became larger than this process may write."""
-    return _has_errno(error, _FILE_TOO_LARGE)
+    return _has_errno(error, {errno.EFBIG})
 
 
 def is_write_refused(error: BaseException) -> bool:
     """Return whether the system refused to write more: the file that is read has no fault."""
-    return _has_errno(error, _DISK_FULL | _FILE_TOO_LARGE)
+    return _has_errno(error, _DISK_FULL | {errno.EFBIG})
 
 
-def _has_errno(error: BaseException, numbers: frozenset[int]) -> bool:
+def _has_errno(error: BaseException, numbers: Collection[int]) -> bool:
     if isinstance(error, OSError):
         return error.errno in numbers
     # DuckDB's message includes the system's.

@@ -64,12 +64,10 @@ _END = 2**62
 
 
 def get_column(position: int) -> Composed:
-    """Return the column of ``STAGED_ROWS`` for the field at a position."""
     return quote_identifier(f"f{position}")
 
 
 def list_columns(width: int) -> list[str]:
-    """List the names of the columns for ``width`` fields."""
     return [f"f{position}" for position in range(width)]
 
 
@@ -89,7 +87,6 @@ class StagingArea:
     rows: StoredRows = field(init=False)
 
     def __post_init__(self) -> None:
-        """Begin without rows."""
         self.rows = StoredRows(self.execute)
 
     def execute(self, query: Composed, parameters: Sequence[Any] = ()) -> duckdb.DuckDBPyConnection:
@@ -106,11 +103,8 @@ class StagingArea:
         if width > MAX_NARROW_FIELDS:
             memory_bytes = max(core_conf.LOAD_MEMORY_BYTES, width * _FIELD_BYTES)
             self.limits.extend_memory(memory_bytes - core_conf.LOAD_MEMORY_BYTES)
-            self.execute(
-                SQL("SET threads = 1; SET memory_limit = {}").format(
-                    quote_literal(f"{memory_bytes}B")
-                )
-            )
+            limit = quote_literal(f"{memory_bytes}B")
+            self.execute(SQL("SET threads = 1; SET memory_limit = {}").format(limit))
 
     def restrict(self, path: Path) -> None:
         """Let DuckDB open only this file and the files of the folder, whatever a file says."""
@@ -137,7 +131,7 @@ class StagingArea:
 
 
 class StoredRows:
-    """The rows of a file, with a column for each field."""
+    """The rows of a file, with a column for each field; ``execute`` runs statements."""
 
     def __init__(self, execute: Callable[..., duckdb.DuckDBPyConnection]) -> None:
         self._execute = execute
@@ -149,36 +143,28 @@ class StoredRows:
         self._part_bytes: list[tuple[int, int]] | None = None
 
     def create(self, width: int) -> None:
-        """Create the table for rows of ``width`` fields."""
         columns = [SQL("{} VARCHAR").format(get_column(position)) for position in range(width)]
-        self._execute(
-            SQL("CREATE TABLE {} ({})").format(
-                STAGED_ROWS, SQL(", ").join([SQL("line BIGINT"), *columns])
-            )
-        )
+        listed = SQL(", ").join([SQL("line BIGINT"), *columns])
+        self._execute(SQL("CREATE TABLE {} ({})").format(STAGED_ROWS, listed))
 
     def add_columns(self, start: int, stop: int) -> None:
         """Add columns from a position up to another; the rows have no value there."""
         for position in range(start, stop):
-            self._execute(
-                SQL("ALTER TABLE {} ADD COLUMN {} VARCHAR").format(
-                    STAGED_ROWS, get_column(position)
-                )
-            )
+            add = SQL("ALTER TABLE {} ADD COLUMN {} VARCHAR")
+            self._execute(add.format(STAGED_ROWS, get_column(position)))
 
     def reorder_columns(self, order: Sequence[int], width: int) -> None:
         """Keep the columns of ``width`` that are at the positions of ``order``, in this order."""
         for position in range(width):
-            change = SQL("RENAME {} TO {}" if position in order else "DROP {}").format(
-                get_column(position), quote_identifier(f"old{position}")
+            old = quote_identifier(f"old{position}")
+            change = SQL(
+                "ALTER TABLE {} RENAME {} TO {}" if position in order else "ALTER TABLE {} DROP {}"
             )
-            self._execute(SQL("ALTER TABLE {} {}").format(STAGED_ROWS, change))
+            self._execute(change.format(STAGED_ROWS, get_column(position), old))
         for position, old_position in enumerate(order):
-            self._execute(
-                SQL("ALTER TABLE {} RENAME {} TO {}").format(
-                    STAGED_ROWS, quote_identifier(f"old{old_position}"), get_column(position)
-                )
-            )
+            old = quote_identifier(f"old{old_position}")
+            rename = SQL("ALTER TABLE {} RENAME {} TO {}")
+            self._execute(rename.format(STAGED_ROWS, old, get_column(position)))
 
     def replace_by_null(self, columns: Sequence[str], texts: Sequence[str]) -> None:
         """
@@ -220,13 +206,12 @@ class StoredRows:
                 )
 
     def delete(self, condition: Composed) -> None:
-        """Delete the rows whose ``line`` meets a condition."""
         self._execute(SQL("DELETE FROM {} WHERE line {}").format(self._table, condition))
 
     def delete_empty(self, width: int) -> int:
         """Delete the rows of ``width`` fields without any value, and return their number."""
         is_empty = SQL(" AND ").join(
-            [SQL("{} IS NULL").format(get_column(at)) for at in range(width)]
+            SQL("{} IS NULL").format(get_column(at)) for at in range(width)
         )
         deleted = self._execute(SQL("DELETE FROM {} WHERE {}").format(self._table, is_empty))
         return int(deleted.fetchall()[0][0])
@@ -263,9 +248,8 @@ class StoredRows:
         parts = (
             SQL("SELECT rowid, * FROM {} WHERE {}").format(self._table, each) for each in ranges
         )
-        self._execute(
-            SQL("CREATE VIEW {} AS {}").format(STAGED_ROWS, SQL(" UNION ALL ").join(parts))
-        )
+        union = SQL(" UNION ALL ").join(parts)
+        self._execute(SQL("CREATE VIEW {} AS {}").format(STAGED_ROWS, union))
 
     def split(self, columns: Sequence[str], max_bytes: int) -> list[Composed]:
         """
@@ -365,28 +349,23 @@ class StagedTable:
 
     @property
     def connection(self) -> duckdb.DuckDBPyConnection:
-        """DuckDB's connection to the staging area."""
         return self.staging_area.connection
 
     @property
     def columns(self) -> list[str]:
-        """The names of DuckDB's columns, in the order of the file."""
         return list_columns(len(self.names))
 
     @property
     def rows(self) -> StoredRows:
-        """The rows, and the relations that statements read."""
         return self.staging_area.rows
 
     @property
     def sample_size(self) -> int:
-        """The number of rows that are examined before all rows."""
         if len(self.names) <= MAX_NARROW_FIELDS:
             return _MAX_SAMPLE_ROWS
         return _MAX_SAMPLE_CELLS // len(self.names)
 
     def execute(self, query: Composed, parameters: Sequence[Any] = ()) -> duckdb.DuckDBPyConnection:
-        """Run a statement of DuckDB's; ``parameters`` are the values of its ``?``."""
         return self.staging_area.execute(query, parameters)
 
     def get_name(self, column: str) -> str:
@@ -419,10 +398,8 @@ class StagedTable:
         return [length or 0 for length in self.execute(query).fetchone() or ()]
 
     def count_rows(self) -> int:
-        """Count the rows that have the file's shape."""
-        return int(
-            self.staging_area.fetch_value(SQL("SELECT count(*) FROM {}").format(STAGED_ROWS))
-        )
+        query = SQL("SELECT count(*) FROM {}").format(STAGED_ROWS)
+        return int(self.staging_area.fetch_value(query))
 
     def count_row_errors(self) -> int:
         """Count the errors of all rows; a row may have several."""
@@ -441,7 +418,6 @@ class Interrupter:
     """
 
     def __init__(self) -> None:
-        """Begin without a failure."""
         self.failure: LoadFailed | None = None
         self._connections: list[duckdb.DuckDBPyConnection] = []
         self._lock = Lock()
@@ -451,7 +427,6 @@ class Interrupter:
             raise self.failure
 
     def interrupt_queries(self) -> None:
-        """Interrupt the statements that DuckDB runs at this moment."""
         with self._lock:
             for connection in self._connections:
                 connection.interrupt()
@@ -497,7 +472,7 @@ def _connect(folder: Path) -> duckdb.DuckDBPyConnection:
     """Start DuckDB with limits that a file must not exceed."""
     import duckdb  # noqa: PLC0415 - 28 MB and 0.2 s, which no web process needs
 
-    config = {
+    config: dict[str, Any] = {
         "memory_limit": f"{core_conf.LOAD_MEMORY_BYTES}B",
         "temp_directory": str(folder),
         "max_temp_directory_size": f"{conf.MAX_UNPACKED_BYTES}B",
@@ -506,9 +481,9 @@ def _connect(folder: Path) -> duckdb.DuckDBPyConnection:
         "autoinstall_known_extensions": "false",
     }
     try:  # not the four threads for each core that read files, each with a stack
-        connection = duckdb.connect(":memory:", config={**config, "async_threads": "2"})
+        connection = duckdb.connect(":memory:", config=config | {"async_threads": "2"})
     except duckdb.InvalidInputException:  # an older DuckDB, which has none of them
-        connection = duckdb.connect(":memory:", config={**config})
+        connection = duckdb.connect(":memory:", config=config)
     # To read one such compressed text, DuckDB unpacks the texts of 2,048 rows.
     connection.execute("SET disabled_compression_methods = 'zstd'; SET TimeZone = 'UTC'")
     return connection
@@ -531,17 +506,14 @@ def find_number_types(
         for kind in integers
     ]
     types = dict.fromkeys(columns, NUMERIC.name)
-    names = [f"f{column}" for column in columns]
-    for some in staging_area.rows.split_columns(names):
+    query = SQL(
+        "SELECT CAST(name[2:] AS INTEGER), {} FROM {} WHERE value NOT IN ({}) GROUP BY name"
+    )
+    for some in staging_area.rows.split_columns([f"f{column}" for column in columns]):
         cells = staging_area.rows.select_cells(some)
-        found = staging_area.execute(
-            SQL(
-                "SELECT CAST(name[2:] AS INTEGER), {} FROM {} WHERE value NOT IN ({}) GROUP BY name"
-            ).format(SQL(", ").join(holds), cells, empty)
-        ).fetchall()
+        found = staging_area.execute(query.format(SQL(", ").join(holds), cells, empty)).fetchall()
         for column, *are_held in found:
-            narrowest = next(compress(integers, are_held), NUMERIC)
-            types[column] = narrowest.name
+            types[column] = next(compress(integers, are_held), NUMERIC).name
     return types
 
 
@@ -551,17 +523,16 @@ def declare_types(
     number_kinds: set[type],
     nulls: Collection[str],
 ) -> tuple[str | None, ...]:
-    """Declare the type of each column by the kinds of its values in Python, but for null."""
+    """Declare the type of each column by the kinds of its values in Python; None without values."""
     found = [each - {type(None)} for each in kinds]
     numbers = [column for column, each in enumerate(found) if each and each <= number_kinds]
     number_types = find_number_types(staging_area, numbers, nulls)
-    return tuple(number_types.get(at) or _name_type(each) for at, each in enumerate(found))
-
-
-def _name_type(kinds: set[type]) -> str | None:
-    """Return the type of values of some kinds that are no numbers; None without values."""
-    suitable = (each for each in field_types.values() if kinds <= each.python_types)
-    return next(suitable, TEXT).name if kinds else None
+    types: list[str | None] = []
+    for column, some in enumerate(found):
+        suitable = (each for each in field_types.values() if some <= each.python_types)
+        declared = next(suitable, TEXT).name if some else None
+        types.append(number_types.get(column, declared))
+    return tuple(types)
 
 
 def quote_message(message: Message) -> Composed:

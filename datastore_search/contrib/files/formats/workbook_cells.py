@@ -7,6 +7,7 @@ the texts of an ODS without tabs and breaks.  Such a cell becomes a text that be
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -78,18 +79,13 @@ _ODS_MARKS = [
 
 #: XML has no such character.
 _MARK = "\uffff"
-_READERS: Mapping[str, Callable[[str], Any]] = {
-    f"{_MARK}e": BadCell,
-    f"{_MARK}n": Decimal,
-    f"{_MARK}t": parse_duration,
-}
+_READERS: Mapping[str, Callable[[str], Any]] = {"e": BadCell, "n": Decimal, "t": parse_duration}
 
-#: Opens the zip of a workbook.
+#: Opens the zip of a workbook, and raises ``workbook.damaged`` for what its block finds damaged.
 open_archive = partial(open_zip, damaged="workbook.damaged")
 
 
 def _list_xlsx_sheets(archive: ZipFile) -> list[str]:
-    """List the parts of an XLSX that hold its sheets."""
     targets = {
         link.get("Id"): link.get("Target", "")
         for link in _find_elements(archive, "xl/_rels/workbook.xml.rels", "Relationship")
@@ -99,10 +95,7 @@ def _list_xlsx_sheets(archive: ZipFile) -> list[str]:
         for sheet in _find_elements(archive, "xl/workbook.xml", "sheet")
     ]
     # What is missing here is a LookupError, as a part that is missing.
-    return [
-        targets[link].removeprefix("/") if targets[link].startswith("/") else f"xl/{targets[link]}"
-        for link in links
-    ]
+    return [posixpath.join("/xl", targets[link])[1:] for link in links]
 
 
 def _find_elements(archive: ZipFile, part: str, name: str) -> list[ET.Element]:
@@ -111,11 +104,7 @@ def _find_elements(archive: ZipFile, part: str, name: str) -> list[ET.Element]:
 
 
 def list_filled_xlsx_sheets(path: Path, numbers: Sequence[int]) -> list[int]:
-    """
-    List the sheets of an XLSX that have a value; calamine would read each to its end.
-
-    Raises: ``LoadFailed`` with ``workbook.damaged``.
-    """
+    """List the sheets of an XLSX that have a value; calamine would read each to its end."""
     with open_archive(path) as archive:
         parts = _list_xlsx_sheets(archive)
         return [
@@ -130,8 +119,6 @@ def mark_xlsx_sheet(path: Path, number: int, target: Path) -> int:
     Write a copy of an XLSX with marks in a sheet, counted from 0, if calamine would change it.
 
     Return the number of formulas without values.
-
-    Raises: ``LoadFailed`` with ``workbook.damaged``.
     """
     with open_archive(path) as archive:
         part = _list_xlsx_sheets(archive)[number]
@@ -147,8 +134,6 @@ def mark_xlsx_sheet(path: Path, number: int, target: Path) -> int:
 
 
 class _XlsxCells:
-    """Marks the cells of the sheets of a workbook."""
-
     def __init__(self, archive: ZipFile) -> None:
         properties = _find_elements(archive, "xl/workbook.xml", "workbookPr")
         is_1904 = any(each.get("date1904") in {"1", "true"} for each in properties)
@@ -242,22 +227,14 @@ def _read_blocks(archive: ZipFile, part: str, end: bytes) -> Iterator[bytes]:
 
 
 def mark_ods(path: Path, target: Path) -> None:
-    """
-    Write a copy of an ODS with marks, if calamine would change cells.
-
-    Raises: ``LoadFailed`` with ``workbook.damaged``.
-    """
+    """Write a copy of an ODS with marks, if calamine would change cells."""
     with open_archive(path) as archive:
         if any(map(_needs_ods_marks, _read_blocks(archive, "content.xml", _ODS_ROW_END))):
             _copy_archive(archive, "content.xml", target, _ODS_ROW_END, _mark_ods)
 
 
 def list_ods_merged_rows(path: Path, number: int) -> list[int]:
-    """
-    List the last row of each merged cell in a sheet of an ODS, counted from 0.
-
-    Raises: ``LoadFailed`` with ``workbook.damaged``.
-    """
+    """List the last row of each merged cell in a sheet of an ODS, counted from 0."""
     merged: list[int] = []
     sheet, row, repeated = -1, 0, 1
     with open_archive(path) as archive:
@@ -338,5 +315,5 @@ def read_marks(rows: Iterable[list[Any]]) -> Iterator[list[Any]]:
             if type(cell) is str and cell.startswith(_MARK):
                 # An invalid document has the mark itself.
                 with suppress(LookupError, ValueError, ArithmeticError):
-                    row[position] = _READERS[cell[:2]](cell[2:])
+                    row[position] = _READERS[cell[1:2]](cell[2:])
         yield row

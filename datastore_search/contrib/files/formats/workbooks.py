@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
@@ -70,11 +69,10 @@ _YEARS = range(1900, 2101)
 @dataclass(frozen=True, slots=True)
 class _Sheet:
     """
-    A sheet that has been read.
+    A sheet: ``rows`` are all from its first on, with the columns of ``area``.
 
-    ``area`` has its cells, and ``rows`` all rows from the first of the sheet on, with the columns
-    of ``area``.  ``merged`` has the last row of each merged cell, and ``notices`` what is known of
-    the sheet once its rows are read.
+    ``merged`` has the last row of each merged cell, and ``notices`` what is known of the sheet once
+    its rows are read.
     """
 
     name: str
@@ -86,7 +84,7 @@ class _Sheet:
 
 @dataclass(frozen=True, slots=True)
 class _SheetRow:
-    """A row that is not empty, and its number in the sheet."""
+    """A row that is not empty."""
 
     line: int
     cells: list[Any]
@@ -95,7 +93,6 @@ class _SheetRow:
         return len([cell for cell in self.cells if cell != ""])
 
     def describe(self) -> LastRow:
-        """Describe it as one of the last rows, with its first text."""
         first = next((cell for cell in self.cells if isinstance(cell, str) and cell), "")
         return LastRow(self.line, self.line, self.count_filled(), first)
 
@@ -112,19 +109,10 @@ class _Workbook:
 
 def read_workbook(path: Path, options: ReadOptions, staging_area: StagingArea) -> StagedTable:
     """Stage a sheet of a workbook: the one that is chosen, or the first that has cells."""
-    with _translate_errors():
+    try:
         workbook = _open_workbook(path, staging_area)
         number, notices = _choose_sheet(workbook, options.sheet.strip())
-        sheet = workbook.read_sheet(number)
-        if sheet.area.width > MAX_FIELDS:
-            raise LoadFailed("file.too_many_fields", count=sheet.area.width, most=MAX_FIELDS)
-        return _stage_sheet(sheet, options, staging_area, notices)
-
-
-@contextmanager
-def _translate_errors() -> Iterator[None]:
-    try:
-        yield
+        return _stage_sheet(workbook.read_sheet(number), options, staging_area, notices)
     except PasswordError as error:
         raise LoadFailed("workbook.encrypted") from error
     except CalamineError as error:
@@ -224,7 +212,6 @@ def _build_sheet(
     is_marked: bool = False,
     notices: Sequence[Notice] = (),
 ) -> _Sheet:
-    """Build a sheet of the cells that calamine has read."""
     if not (cells.start and cells.end):
         raise LoadFailed("workbook.empty_sheet", sheet=cells.name)
     area = CellRange(*(number + 1 for number in (*cells.start, *cells.end)))
@@ -234,7 +221,6 @@ def _build_sheet(
 
 
 def _choose_sheet(workbook: _Workbook, wanted: str) -> tuple[int, list[Notice]]:
-    """Return the number of the sheet of a name, of a number from 1, or of the first with cells."""
     names = workbook.names
     if wanted in names:
         return names.index(wanted), []
@@ -260,11 +246,6 @@ def _choose_sheet(workbook: _Workbook, wanted: str) -> tuple[int, list[Notice]]:
 
 
 def _open_xls(path: Path) -> _Workbook:
-    """
-    Read an XLS with all of its sheets.
-
-    Raises: ``LoadFailed`` with ``workbook.encrypted``, ``workbook.damaged``.
-    """
     try:
         with Path(os.devnull).open("w") as log:
             book = xlrd.open_workbook(
@@ -295,11 +276,6 @@ def _measure_width(sheet: XlrdSheet) -> int:
 
 
 def _read_xls_sheet(book: xlrd.Book, number: int) -> _Sheet:
-    """
-    Read a sheet, counted from 0.
-
-    Raises: ``LoadFailed`` with ``workbook.empty_sheet``.
-    """
     sheet = book.sheet_by_index(number)
     width = _measure_width(sheet)
     if not width:
@@ -350,12 +326,10 @@ def _read_xls_rows(
 def _stage_sheet(
     sheet: _Sheet, options: ReadOptions, staging_area: StagingArea, notices: Sequence[Notice]
 ) -> StagedTable:
-    """
-    Stage the rows of a sheet; ``notices`` are those that the table gets besides its own.
-
-    Raises: ``LoadFailed`` with ``workbook.empty_sheet``.
-    """
+    """Stage the rows of a sheet; ``notices`` are those that the table gets besides its own."""
     area: CellRange | None = sheet.area
+    if sheet.area.width > MAX_FIELDS:
+        raise LoadFailed("file.too_many_fields", count=sheet.area.width, most=MAX_FIELDS)
     if options.cell_range:
         area = CellRange.parse(options.cell_range).intersect(sheet.area)
     if not area:
@@ -375,18 +349,16 @@ def _stage_sheet(
     with RowWriter(staging_area, area.width) as writer:
         builder = _TableBuilder(writer, labels, options)
         footer = builder.add_rows(chain(first, rows))
-        if not builder.has_fields:
-            raise LoadFailed("workbook.empty_sheet", sheet=sheet.name)
         found = [*notices, *sheet.notices]
         if header.line > top:
             found.append(Notice("notice.rows_above_header", row=header.line))
         counts = {
             "notice.merged_cells": sum(bottom >= header.line for bottom in sheet.merged),
-            "notice.empty_rows": builder.count_empty_rows(header.line),
+            "notice.empty_rows": builder.last_line - header.line - builder.row_count,
         }
-        found += [Notice(code, count=count) for code, count in counts.items() if count]
+        found += [Notice(code, count=count) for code, count in counts.items() if count > 0]
         found += [*describe_footer(footer, options), *below]
-        return builder.build(staging_area, found)
+        return builder.build(staging_area, found, sheet.name)
 
 
 def _is_cover(rows: Sequence[_SheetRow]) -> bool:
@@ -438,17 +410,12 @@ class _TableBuilder:
     """Writes rows, and collects what the table is to know of them."""
 
     def __init__(self, writer: RowWriter, labels: Sequence[str], options: ReadOptions) -> None:
-        self._labels = list(labels)
+        self._labels = labels
         self._nulls = frozenset(options.nulls)
         self._options = options
         self._writer = writer
         self._kinds: list[set[type]] = [set() for _ in labels]
-        self._rows = self._last_line = 0
-
-    @property
-    def has_fields(self) -> bool:
-        """Whether there is a label or a value, and not blanks alone."""
-        return any(map(str.strip, self._labels)) or any(self._kinds)
+        self.row_count = self.last_line = 0
 
     def add_rows(self, rows: Iterable[_SheetRow]) -> list[int]:
         """Add rows, of the footer only if it is not left out, and return the lines of that."""
@@ -466,36 +433,34 @@ class _TableBuilder:
 
     def _add_row(self, row: _SheetRow) -> None:
         """Add a row; a cell with an error is a bad row's, unless its name means nothing."""
-        self._rows, self._last_line = self._rows + 1, row.line
+        self.row_count, self.last_line = self.row_count + 1, row.line
         errors: dict[int, BadCell] = {}
         texts: list[str | None] = []
         for position, (kinds, cell) in enumerate(zip(self._kinds, row.cells, strict=True)):
-            kind = type(cell)
             if cell == "":
                 texts.append(None)
                 continue
             if not (isinstance(cell, str) and cell in self._nulls):
-                if kind is BadCell:
+                if isinstance(cell, BadCell):
                     errors[position] = cell
-                    kind = type(None)
-                kinds.add(kind)
+                kinds.add(type(None if position in errors else cell))
             texts.append(FORMATTERS[type(cell)](cell))
         for position, error in errors.items():
             self._writer.add_error(row.line, error.row_error, position, error)
         if not errors:
             self._writer.add_row(row.line, texts)
 
-    def count_empty_rows(self, header_line: int) -> int:
-        """Count the rows between the header and the last row that are left out."""
-        return max(0, self._last_line - header_line - self._rows)
-
-    def build(self, staging_area: StagingArea, notices: Sequence[Notice]) -> StagedTable:
+    def build(
+        self, staging_area: StagingArea, notices: Sequence[Notice], sheet: str
+    ) -> StagedTable:
         """Build the table of all rows; a column without label and values is left out."""
         positions = [
             position
             for position, (label, kinds) in enumerate(zip(self._labels, self._kinds, strict=True))
             if label.strip() or kinds
         ]
+        if not positions:
+            raise LoadFailed("workbook.empty_sheet", sheet=sheet)
         labels = tuple(self._labels[position].strip() for position in positions)
         names = make_unique_names(labels)
         self._writer.finish(names, positions)
@@ -512,11 +477,6 @@ class _TableBuilder:
             notices=tuple(notices),
             has_header=not self._options.no_header,
         )
-
-
-def _format_time(moment: time) -> str:
-    text = moment.isoformat()
-    return text.rstrip("0") if moment.microsecond else text
 
 
 def _format_duration(duration: timedelta) -> str:
@@ -538,6 +498,6 @@ FORMATTERS: Mapping[type, Callable[[Any], str]] = {
     Decimal: lambda number: format(number, "f"),
     date: date.isoformat,
     datetime: lambda moment: moment.isoformat(" "),
-    time: _format_time,
+    time: lambda clock: clock.isoformat().rstrip("0") if clock.microsecond else clock.isoformat(),
     timedelta: _format_duration,
 }

@@ -1,4 +1,4 @@
-"""GeoPackages."""
+"""GeoPackages, shapefiles in zips, KML, GPX and other XML."""
 
 from __future__ import annotations
 
@@ -23,6 +23,35 @@ def _build_shape(kind: str, coordinates: list[Any]) -> dict[str, Any]:
 
 _POINT = _build_shape("Point", [1.0, 2.0])
 _HIGH_POINT = _build_shape("Point", [105.8525, 21.0287, 12.5])
+
+_PLACE = {
+    "code": "text",
+    "name": "text",
+    "people": "int4",
+    "share": "numeric",
+    "day": "date",
+    "capital": "bool",
+    "geometry": "json",
+}
+_OUTER = [[0, 0, 5], [0, 4, 6], [4, 4, 7], [4, 0, 8.5], [0, 0, 5]]
+_INNER = [[1, 1, 1], [2, 1, 2], [2, 2, 3], [1, 1, 1]]
+_SECOND: list[object] = ["12", "Đà Nẵng", None, None, None, False, None]
+
+
+def _build_records(longitude: float, latitude: float) -> list[list[object]]:
+    point = {"type": "Point", "coordinates": [longitude, latitude]}
+    return [["007", "Hà Nội", 8053663, 8.25, "2024-03-05", True, point], _SECOND]
+
+
+_XML_NOT_READ = "Files of the format XML are not read. Save the table as CSV, and load that file."
+
+
+def _build_polygon(position: int) -> list[list[list[int]]]:
+    far = position + 1
+    return [[[position, position], [far, position], [far, far], [position, position]]]
+
+
+_PARK = {"type": "MultiPolygon", "coordinates": [_build_polygon(0), _build_polygon(2)]}
 
 CASES = [
     Case(
@@ -146,4 +175,97 @@ CASES = [
         ],
     ),
     Case("cut.gpkg", "a page that is missing", failure=_DAMAGED),
+    Case(
+        "places_shp.zip",
+        "the types of a DBF, and a record without a shape",
+        fields=_PLACE,
+        records=_build_records(105.8525, 21.0287),
+    ),
+    Case(
+        "places_utm_shp.zip",
+        "coordinates in metres",
+        fields=_PLACE,
+        records=_build_records(105.8525, 21.0287),
+        notices=["The coordinates were converted from WGS 84 / UTM zone 48N to WGS 84."],
+    ),
+    Case(
+        "heights_shp.zip",
+        "polygons with heights, of which one has measures",
+        fields={"n": "int4", "geometry": "json"},
+        records=[
+            [1, {"type": "Polygon", "coordinates": [_OUTER, _INNER]}],
+            [2, {"type": "Polygon", "coordinates": [_OUTER]}],
+        ],
+    ),
+    Case(
+        "no_prj_shp.zip",
+        "coordinates of an unknown kind",
+        failure=("The coordinate system of the shapefile is unknown: its part “.prj” is missing."),
+    ),
+    Case(
+        "damaged_shp.zip",
+        "a cut DBF",
+        failure="The file is damaged or incomplete: it cannot be read as Shapefile.",
+    ),
+    Case(
+        "two_shp.zip",
+        "one of two shapefiles, by choice",
+        options=LoadOptions(member="others.shp"),
+        fields=_PLACE,
+        records=_build_records(105.8525, 21.0287),
+    ),
+    Case("entities.xml", "entities within entities", failure=_XML_NOT_READ),
+    Case("entities.kml", "a KML that declares entities", failure=_XML_NOT_READ),
+    Case(
+        "places.kml",
+        "placemarks with data of both kinds, in folders, without styles",
+        fields={
+            "folder": "text",
+            "id": "text",
+            "name": "text",
+            "description": "text",
+            "timestamp": "timestamp",
+            "depth": "numeric",
+            "geometry": "json",
+        },
+        records=[
+            [
+                *("Places", None, "Hoàn Kiếm", None, None, 1.5),
+                {"type": "Point", "coordinates": [105.8525, 21.0287, 0]},
+            ],
+            ["Areas", "p2", "Park", "<b>green</b>", None, 2.5, _PARK],
+            ["Areas", None, "Bad", None, None, None, None],
+            ["Areas", None, "None", None, "2025-01-01T00:00:00.000", None, None],
+        ],
+    ),
+    Case(
+        "places.kml",
+        "the placemarks of one folder",
+        options=LoadOptions(sheet="Places"),
+        fields={"name": "text", "depth": "numeric", "geometry": "json"},
+        records=[["Hoàn Kiếm", 1.5, {"type": "Point", "coordinates": [105.8525, 21.0287, 0]}]],
+    ),
+    Case(
+        "walk.gpx",
+        "the points of a track, with heights and times",
+        options=LoadOptions(sheet="track_points"),
+        fields={
+            "track_fid": "int4",
+            "track_seg_id": "int4",
+            "track_seg_point_id": "int4",
+            "ele": "int4",
+            "time": "timestamptz",
+            "geometry": "json",
+        },
+        records=[
+            [
+                *(0, 0, 0, 7, "2025-01-01T07:00:00.000+00:00"),
+                {"type": "Point", "coordinates": [105.85, 21.03, 7.0]},
+            ],
+            [
+                *(0, 0, 1, None, "2025-01-01T07:05:00.000+00:00"),
+                {"type": "Point", "coordinates": [105.86, 21.04]},
+            ],
+        ],
+    ),
 ]
