@@ -50,7 +50,7 @@ def main(name: str, path: str) -> None:
 @contextmanager
 def _record_states() -> Iterator[dict[str, float]]:
     """Record when a load enters each of its states."""
-    from datastore_search.contrib.files.jobs.monitor import JobMonitor
+    from datastore_search.contrib.files.jobs.runner import JobMonitor
 
     entered: dict[str, float] = {}
     enter_state = JobMonitor.enter_state

@@ -10,7 +10,7 @@ from django.db import connection
 from django.test import Client
 
 from datastore_search.contrib.files.jobs import LoadOptions, clean_up_loads, load_file
-from datastore_search.contrib.files.jobs.monitor import JobMonitor
+from datastore_search.contrib.files.jobs.runner import JobMonitor
 from datastore_search.contrib.files.models import Load, LoadState
 from datastore_search.contrib.files.publishing import replacing
 from datastore_search.contrib.files.tables.indexing import create_indexes

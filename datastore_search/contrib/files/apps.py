@@ -27,8 +27,8 @@ class FilesConfig(ContribAppConfig):
         from .admin.part import loads_of_resource
         from .downloads.parquet import write_parquet
         from .downloads.workbook import write_workbook
-        from .jobs.leftovers import clean_up, find_leftovers
-        from .jobs.queue import queue_renewal
+        from .jobs.cleanup import find_leftovers
+        from .jobs.queue import clean_up, queue_renewal
 
         yield parts.entries(loads_of_resource)
         yield finders.entries(find_leftovers)

@@ -29,7 +29,7 @@ from datastore_search.contrib.files.jobs import (
     runner,
     submit_load,
 )
-from datastore_search.contrib.files.jobs.monitor import JobMonitor
+from datastore_search.contrib.files.jobs.runner import JobMonitor
 from datastore_search.contrib.files.messages.failures import LoadCancelled, LoadFailed
 from datastore_search.contrib.files.models import Load, LoadState, get_upload_storage
 from datastore_search.contrib.files.publishing import replacing

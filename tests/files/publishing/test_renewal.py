@@ -10,7 +10,7 @@ from django.db import connection
 from django.utils import timezone
 
 from datastore_search.contrib.files.jobs import queue, tasks
-from datastore_search.contrib.files.jobs.leftovers import clean_up
+from datastore_search.contrib.files.jobs.queue import clean_up
 from datastore_search.contrib.files.publishing import profiles, renewal
 from datastore_search.models import Resource, TableVersion, read_profiles
 

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from datastore_search.contrib.files.sources.addresses import (
+from datastore_search.contrib.files.sources.fetching import (
     Address,
+    fetch_file,
     parse_address,
     resolve_endpoints,
 )
-from datastore_search.contrib.files.sources.fetching import fetch_file
 
 from ..failures import fails_with
 from .server import build_answer, run_server

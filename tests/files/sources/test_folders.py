@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from datastore_search.contrib.files.jobs import clean_up_loads
-from datastore_search.contrib.files.sources.folders import (
+from datastore_search.contrib.files.sources.files import (
     create_working_folder,
     delete_abandoned_folders,
 )
@@ -22,7 +22,7 @@ _AT_WORK = """
 import time
 import django
 django.setup()
-from datastore_search.contrib.files.sources.folders import create_working_folder
+from datastore_search.contrib.files.sources.files import create_working_folder
 with create_working_folder() as folder:
     (folder / "private.csv").write_text("secret")
     print(folder, flush=True)

@@ -30,7 +30,7 @@ from ..conf import conf
 from ..formats import list_formats
 from ..formats.options import Kind, Option
 from ..messages.failures import LoadFailed, UnknownType, UploadTooLarge
-from ..sources.addresses import parse_address
+from ..sources.fetching import parse_address
 from ..types.field_formats import OFFERED_FORMATS, field_formats, parse_field_format
 from ..types.options import LoadOptions, load_options
 from ..types.schema import parse_table_schema

@@ -30,7 +30,7 @@ from ....messages.availability import NoRoomForAnswer
 from ....messages.downloads import UnwritableFile
 from ....search import RecordCopy
 from ....search.records import MAX_SPOOL_BYTES
-from ..sources.folders import create_working_folder
+from ..sources.files import create_working_folder
 
 #: Limits of Excel; the header is one of the rows, and letters outside the BMP count as two.
 MAX_ROWS, MAX_COLUMNS, MAX_CELL_LENGTH = 1_048_576, 16_384, 32_767

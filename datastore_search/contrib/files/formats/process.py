@@ -20,7 +20,7 @@ from ....guards.child_processes import start_child
 from ..conf import conf
 from ..messages import Notice
 from ..messages.failures import LoadFailed
-from ..sources.folders import create_working_folder
+from ..sources.files import create_working_folder
 from . import input_formats
 from .options import ReadOptions
 from .staging import Interrupter, StagedTable, open_staging_area

@@ -3,8 +3,8 @@
 from ..messages.failures import LoadFailed
 from ..types.options import BadRowsChoice, LoadOptions, resolve_options
 from .cleanup import clean_up_loads, mark_interrupted_loads
-from .monitor import Progress
 from .queue import cancel_load, load_file, requeue_waiting_loads, retry_load, submit_load
+from .runner import Progress
 
 __all__ = [
     "BadRowsChoice",

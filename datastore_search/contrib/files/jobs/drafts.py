@@ -22,12 +22,11 @@ from ....models import Resource
 from ..messages.failures import LoadFailed, UnexpectedFailure
 from ..models import Load, LoadState
 from ..publishing.preview import build_preview
-from ..sources.files import copy_source
-from ..sources.folders import create_working_folder
+from ..sources.files import copy_source, create_working_folder
 from ..types.options import LoadOptions
 from . import queue
-from .completion import delete_upload
-from .monitor import DraftMonitor
+from .cleanup import delete_upload
+from .runner import DraftMonitor
 
 logger = logging.getLogger(__name__)
 

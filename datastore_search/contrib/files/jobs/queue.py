@@ -1,9 +1,9 @@
-"""The queue of loads: submit, retry or cancel a load, or run it at once."""
+"""The queue of loads: submit, retry or cancel a load, or run it at once; queue lost tasks again."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from django.core.files import File
-from django.db import router, transaction
+from django.db import connections, router, transaction
 from django.db.models import F
 from django.db.models.fields.json import KT
 from django.utils import timezone
@@ -22,12 +22,10 @@ from ....models import Origin, Resource, TableVersion
 from ..conf import conf
 from ..messages.failures import LoadCancelled, LoadFailed
 from ..models import FINISHED, Load, LoadState
-from ..sources.addresses import parse_address
+from ..sources.fetching import parse_address
 from ..types.options import LoadOptions
-from .cleanup import mark_interrupted_loads
-from .completion import mark_failed
-from .monitor import Progress
-from .runner import run_load
+from .cleanup import clean_up_loads, list_kept_tables, mark_failed, mark_interrupted_loads
+from .runner import Progress, run_load
 
 logger = logging.getLogger(__name__)
 
@@ -76,8 +74,7 @@ def submit_load(  # noqa: PLR0913 - by name, and each may be left out
     """
     Queue the load of an upload, or of a URL, when the transaction is committed.
 
-    The upload is stored where the worker can read it.  Without a worker, the load runs when it is
-    queued.
+    Without a worker, the load runs when it is queued.
     """
     load = create_load(
         resource, options or LoadOptions(), source=source, url=url, file=file, user=user
@@ -225,7 +222,7 @@ def queue_renewal(resource: Resource, **_signal: Any) -> None:
         enqueue_task("renew_profiles", version, timezone.now() + REST)
 
 
-def queue_renewals() -> int:
+def _queue_renewals() -> int:
     """Queue the renewal of the profiles of files that are not current, and return how many."""
     at_rest = TableVersion.objects.filter(
         origin=Origin.FILE,
@@ -235,3 +232,19 @@ def queue_renewals() -> int:
     )
     outdated = at_rest.exclude(fingerprint=KT("profiles__fingerprint"), profiles__has_key="fields")
     return sum(enqueue_task("renew_profiles", version) for version in outdated)
+
+
+def clean_up() -> Iterator[str]:
+    """Clean up, queue those loads again whose tasks are lost, and report what is kept."""
+    yield f"Dropped tables: {clean_up_loads()}."
+    if waiting := requeue_waiting_loads():
+        yield f"Waiting loads that are queued again: {waiting}."
+    if renewed := _queue_renewals():
+        yield f"Resources whose profiles are made anew: {renewed}."
+    connection = connections[router.db_for_write(TableVersion)]
+    for table_id, until in list_kept_tables(connection).items():
+        moment = until.isoformat(timespec="seconds")
+        yield (
+            f"Table version {table_id} is kept until {moment}: it was served, and no resource"
+            " serves it now."
+        )

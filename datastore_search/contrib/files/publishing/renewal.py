@@ -12,7 +12,7 @@ from ....models import Resource, TableVersion
 from ....search import ConsistentRead, Query, RecordCopy, RecordsFormat, build_relation
 from ..formats.row_writer import RowWriter
 from ..formats.staging import StagedTable, create_staging_area
-from ..sources.folders import create_working_folder
+from ..sources.files import create_working_folder
 from ..types.field_formats import Decision, field_formats
 from .profiles import build_profiles
 

@@ -33,8 +33,7 @@ from ...messages.failures import LoadFailed
 from ...models import LoadState, Mode
 from ...publishing.preview import Preview, build_preview
 from ...publishing.row_errors import write_row_error_report
-from ...sources.files import copy_source
-from ...sources.folders import create_working_folder
+from ...sources.files import copy_source, create_working_folder
 from ...types.options import LoadOptions, load_options
 
 #: Row errors that a preview lists.
