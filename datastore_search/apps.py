@@ -26,7 +26,7 @@ class DatastoreSearchConfig(AppConfig):
         """Register the system checks, and what looks before a migration and a request."""
         import_module("datastore_search.checks")
         from .database.server import refuse_old_database
-        from .database.sessions import close_lost_connections
+        from .database.statements import close_lost_connections
 
         request_started.connect(close_lost_connections)
         pre_migrate.connect(refuse_old_database, sender=self)

@@ -29,14 +29,13 @@ from rest_framework.request import Request
 
 from .api.actions import actions
 from .api.authentication import check_may_read, check_may_write
-from .api.new_resources import get_resources
 from .api.parameters import make_printable
 from .conf import conf
 from .downloads.dump import join_blocks
 from .downloads.parameters import DumpParameters, build_dump_query, complete_query
 from .field_types import field_types
 from .guards import shares
-from .guards.clients import Client
+from .guards.shares import Client
 from .messages.access import AccessDenied, UnknownResource
 from .messages.availability import QueryTooSlow, TemporarilyUnavailable
 from .messages.errors import DatastoreError
@@ -179,7 +178,7 @@ def get_resource(caller: Caller, resource_id: Name, *, verb: str = "view") -> Re
     Raises: ``UnknownResource``; ``AccessDenied``.
     """
     request, name = build_request(caller), str(resource_id)
-    resource = get_resources().named(name).first()
+    resource = Resource.objects.named(name).first()
     if verb != "view":
         return check_may_write(request, resource, name, verb)
     if resource is None:

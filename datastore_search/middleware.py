@@ -20,7 +20,7 @@ from django.urls import Resolver404, get_script_prefix, resolve
 from django.utils import translation
 from django.utils.decorators import sync_and_async_middleware
 
-from .guards.clients import DISCONNECTED
+from .guards.shares import DISCONNECTED
 from .web.addresses import TAG, find_path_language
 
 _SAFE = ("GET", "HEAD")

@@ -23,7 +23,7 @@ from datastore_search.models import Origin, Resource, TableVersion
 from datastore_search.search import Query, SearchAnswer, read_answer, with_consistent_read
 from datastore_search.web.tokens import issue_token
 from datastore_search.writing import GivenField, Method, open_writer
-from datastore_search.writing.merging import get_table_id
+from datastore_search.writing.records import get_table_id
 
 #: What a full-text query that PostgreSQL cannot parse is answered.
 QUERY_LANGUAGE_MESSAGE = (

@@ -19,7 +19,7 @@ from django.db.backends.base.creation import TEST_DATABASE_PREFIX
 from django.utils import translation
 
 from datastore_search.database.tables import drop_record_table, list_record_tables
-from datastore_search.guards import clients, shares
+from datastore_search.guards import shares
 from datastore_search.models import Resource
 
 from .backends import install_guardian
@@ -153,7 +153,7 @@ def no_language() -> None:
 def no_clients(monkeypatch: pytest.MonkeyPatch) -> None:
     """Forget the clients of earlier tests, and what they have used."""
     monkeypatch.setattr(shares, "process_shares", shares.Shares())
-    clients._keys.clear()
+    shares._keys.clear()
 
 
 @pytest.fixture(autouse=True)
@@ -231,7 +231,7 @@ def full(monkeypatch: pytest.MonkeyPatch, settings: Any) -> None:
     """A process whose slots are held, by the client of the tests too, and where nobody may wait."""
     settings.DATASTORE_SEARCH_MAX_SLOTS = 1
     monkeypatch.setattr(shares, "process_shares", shares.Shares())
-    own = clients.Client({"REMOTE_ADDR": "127.0.0.1"})
+    own = shares.Client({"REMOTE_ADDR": "127.0.0.1"})
     for _request in range(4):  # as many as may wait of one client
         shares.process_shares._waiting.append(shares._Request(own.key, 0.0))
     shares.process_shares._working.add(shares._Request(own.key, 0.0))

@@ -39,7 +39,7 @@ def typed(_every_type: Resource, db: None) -> Resource:
 @pytest.fixture
 def no_small_tables(monkeypatch: pytest.MonkeyPatch) -> None:
     """New tables have all indexes, however small they are."""
-    monkeypatch.setattr("datastore_search.database.indexes.MAX_UNINDEXED_BYTES", -1)
+    monkeypatch.setattr("datastore_search.database.tables.MAX_UNINDEXED_BYTES", -1)
 
 
 @pytest.fixture

@@ -192,12 +192,12 @@ def without_counters(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("action", "sent", "max_functions", "max_files"),
     [
-        ("datastore_search", {"q": "river"}, 100, 25),
+        ("datastore_search", {"q": "river"}, 97, 22),
         (
             "datastore_upsert",
             {"records": [{"_id": 1, "title": "Old bridge"}], "force": True},
-            100,
-            33,
+            92,
+            19,
         ),
     ],
 )

@@ -10,7 +10,7 @@ from django.db import connections, router
 from django.http import HttpRequest
 from django.shortcuts import redirect
 
-from ..database.writes import begin_write_transaction
+from ..database.statements import begin_write_transaction
 from ..messages.availability import WriteBlocked
 
 

@@ -20,12 +20,11 @@ from rest_framework import serializers
 from rest_framework.request import Request
 
 from ..contributions import Hook
-from ..database.writes import begin_write_transaction
+from ..database.statements import begin_write_transaction
 from ..messages.writing import InvalidDatasetName, InvalidResource, TakenDatasetName
 from ..models import (
     MAX_TITLE_LENGTH,
     Resource,
-    ResourceQuerySet,
     Translations,
     parse_resource_id,
     split_translations,
@@ -183,11 +182,6 @@ class CatalogueOfResources:
 catalogue = Hook("catalogue of resources", CatalogueOfResources())
 
 
-def get_resources() -> ResourceQuerySet:
-    """Read from the database that is written to; a replica may lag behind."""
-    return Resource.objects.using(router.db_for_write(Resource))
-
-
 def add_resource(
     request: Request, sent: Mapping[str, object], *, private: bool = False
 ) -> Resource:
@@ -231,7 +225,7 @@ def read_new_id(sent: object) -> uuid.UUID:
     if resource_id is None:
         raise InvalidResource(reason=_("“id” must be a UUID."), parameter="id")
     name = str(resource_id)
-    if get_resources().known_as(name).exists() or catalogue.entry.has_name(name):
+    if Resource.objects.known_as(name).exists() or catalogue.entry.has_name(name):
         raise InvalidResource(reason=_("A resource with this id already exists."), parameter="id")
     return resource_id
 
@@ -242,6 +236,6 @@ def _check_name(name: str) -> str:
         Resource.name.field.clean(name, None)
     except ValidationError as error:
         raise InvalidDatasetName(name=make_printable(name)) from error
-    if get_resources().known_as(name).exists() or catalogue.entry.has_name(name):
+    if Resource.objects.known_as(name).exists() or catalogue.entry.has_name(name):
         raise TakenDatasetName(name=name)
     return name

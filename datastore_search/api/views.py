@@ -33,8 +33,8 @@ from rest_framework.views import APIView
 
 from ..conf import conf
 from ..guards import shares
-from ..guards.clients import Client
 from ..guards.rates import check_throttles
+from ..guards.shares import Client
 from ..messages.requests import (
     TrailingSlash,
     UnknownAction,

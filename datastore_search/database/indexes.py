@@ -15,11 +15,7 @@ from psycopg import sql
 from .server import has_version
 from .sessions import override_setting
 from .statements import execute, fetch_column, fetch_value
-from .tables import drop_indexes, name_record_table, quote_record_table, select_table_oid
-
-#: Up to this size a table has no index over all fields: reading it whole takes about as long, and
-#: thousands of small tables have half the files (``docs/explanation/growth.md``).
-MAX_UNINDEXED_BYTES = 2**20
+from .tables import drop_indexes, is_small, name_record_table, quote_record_table
 
 #: The kinds of indexes over all fields.
 KINDS_OF_LARGE_TABLES = frozenset({"filters", "words"})
@@ -116,25 +112,6 @@ def build_index_statements(
         IndexStatement(_build_order_index(table_id, name, key), memory_bytes)
         for name, key in indexes.orders.items()
     ]
-
-
-def is_small(connection: BaseDatabaseWrapper, table_id: int) -> bool:
-    """Return whether a record table needs no ``KINDS_OF_LARGE_TABLES``."""
-    statement = sql.SQL("SELECT coalesce(pg_table_size(oid), 0) <= %s FROM {} AS record").format(
-        select_table_oid(table_id)
-    )
-    return bool(fetch_value(connection, statement, [MAX_UNINDEXED_BYTES]))
-
-
-def has_outgrown_scans(connection: BaseDatabaseWrapper, table_id: int) -> bool:
-    """Return whether a record table is no longer small, and has no index over all fields yet."""
-    # Other indexes are of _id, the first column, or of expressions.
-    statement = (
-        "SELECT NOT EXISTS"
-        " (SELECT FROM pg_index WHERE indrelid = CAST(%s AS regclass) AND indkey[0] > 1)"
-    )
-    is_unindexed: bool = fetch_value(connection, statement, [name_record_table(table_id)])
-    return is_unindexed and not is_small(connection, table_id)
 
 
 def _build_order_index(table_id: int, name: str, key: str) -> sql.Composable:

@@ -10,16 +10,16 @@ from itertools import repeat
 from typing import Any, NamedTuple, Self, TypeVar
 
 import psycopg
-from django.db import connections, transaction
+from django.db import transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.utils import CursorWrapper
 from django.db.utils import Error, InterfaceError, OperationalError
 from psycopg import capabilities, errors, generators, pq
 
 from ..guards import shares
-from ..guards.clients import Client
+from ..guards.shares import Client
 from ..guards.watchdog import Watched
-from .statements import Clause
+from .statements import Clause, close_if_lost, to_milliseconds
 
 #: Settings of statements that read: random access costs hardly more than sequential access, because
 #: the pages are in memory; JIT compilation takes longer than it saves; notices are not read.
@@ -180,19 +180,6 @@ class Session:
             return wrapped.fetchall()
 
 
-def close_if_lost(connection: BaseDatabaseWrapper) -> None:
-    """Let Django connect anew if its connection was closed below it, unless in a transaction."""
-    if getattr(connection.connection, "closed", False) and not connection.in_atomic_block:
-        connection.close()
-
-
-def close_lost_connections(**_signal: object) -> None:
-    """Let a request begin without connections that were closed below Django."""
-    for connection in connections.all(initialized_only=True):
-        if connection.connection is not None and connection.connection.closed:
-            close_if_lost(connection)
-
-
 @lru_cache(maxsize=_MAX_CACHED_SETTINGS)
 def _render_settings(settings: tuple[tuple[str, str], ...]) -> str:
     """Render the statement that sets them; names and values hold no quotes."""
@@ -344,11 +331,6 @@ def override_setting(cursor: CursorWrapper, name: str, value: str) -> Iterator[N
         _restore_settings_after(cursor, {name: value}),
     ):
         yield
-
-
-def to_milliseconds(duration: timedelta) -> str:
-    """Write a duration as PostgreSQL reads it."""
-    return str(duration // timedelta(milliseconds=1))
 
 
 # Batches ------------------------------------------------------------------------------------------

@@ -19,8 +19,19 @@ from psycopg import errors, sql
 
 from ..guards.cache import BriefCache
 from . import placement
-from .sessions import Session, override_setting, to_milliseconds
-from .statements import Clause, execute, fetch_column, fetch_value, is_worker_lost
+from .sessions import Session, override_setting
+from .statements import (
+    Clause,
+    execute,
+    fetch_column,
+    fetch_value,
+    is_worker_lost,
+    to_milliseconds,
+)
+
+#: Up to this size a table has no index over all fields: reading it whole takes about as long, and
+#: thousands of small tables have half the files (``docs/explanation/growth.md``).
+MAX_UNINDEXED_BYTES = 2**20
 
 _PREFIX = "datastore_search_record_"
 
@@ -238,6 +249,25 @@ def measure_record_table(session: Session, table_id: int) -> tuple[int, int, int
         Clause(statement.format(select_table_oid(table_id)))
     )
     return size, indexes_size, database.value
+
+
+def is_small(connection: BaseDatabaseWrapper, table_id: int) -> bool:
+    """Return whether a record table needs no ``indexes.KINDS_OF_LARGE_TABLES``."""
+    statement = sql.SQL("SELECT coalesce(pg_table_size(oid), 0) <= %s FROM {} AS record").format(
+        select_table_oid(table_id)
+    )
+    return bool(fetch_value(connection, statement, [MAX_UNINDEXED_BYTES]))
+
+
+def has_outgrown_scans(connection: BaseDatabaseWrapper, table_id: int) -> bool:
+    """Return whether a record table is no longer small, and has no index over all fields yet."""
+    # Other indexes are of _id, the first column, or of expressions.
+    statement = sql.SQL(
+        "SELECT CASE WHEN EXISTS"
+        " (SELECT FROM pg_index WHERE indrelid = to_regclass({}) AND indkey[0] > 1) THEN false"
+        " ELSE (SELECT coalesce(pg_table_size(oid), 0) > %s FROM {} AS record) END"
+    ).format(sql.Literal(name_record_table(table_id)), select_table_oid(table_id))
+    return bool(fetch_value(connection, statement, [MAX_UNINDEXED_BYTES]))
 
 
 def select_table_oid(table_id: int) -> sql.Composable:

@@ -23,7 +23,7 @@ from ..api.envelope import exception_handler
 from ..api.parameters import make_printable
 from ..api.views import EnvelopeView, read_parameters
 from ..field_types import is_storable
-from ..guards.clients import Client
+from ..guards.shares import Client
 from ..messages.access import UnknownResource
 from ..models import Resource
 from ..search import ConsistentRead, Query, Stream

@@ -78,6 +78,8 @@ class FieldType:
     parse_value: Callable[[Json], str]
     parse_operand: Callable[[Json], str | None]
     parse_bound: Callable[[Json], str]
+    #: Whether callers write an empty text as a value; of other types it is null, as in CKAN.
+    keeps_empty_text: bool = False
     #: Parses a text of a file, if it means something else than as a text of JSON.
     parse_text: Callable[[str], str] | None = None
     #: Whether the type may be guessed for a JSON value; a type without it is never guessed.

@@ -220,6 +220,13 @@ def refuse_constant(name: str) -> Never:
     raise ValueError(f"{name} is not JSON")
 
 
+def parse_text_value(value: Json) -> str:
+    """Parse a text; another value becomes its JSON text, as PostgreSQL and Python print it."""
+    if isinstance(value, Decimal):
+        return dump_json(dump_json(value).lower())  # 1e+20
+    return dump_json(value if isinstance(value, str) else dump_json(value))
+
+
 def parse_json_value(value: Json) -> str:
     expansion = Expansion()
     try:

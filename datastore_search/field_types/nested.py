@@ -111,6 +111,7 @@ JSON = FieldType(
     label=_("nested data"),
     aliases=("jsonb", "nested"),
     parse_value=parse_json_value,
+    keeps_empty_text=True,
     parse_operand=parse_storable,
     parse_bound=dump_json,
     parse_text=_parse_json_text,

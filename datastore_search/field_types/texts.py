@@ -18,14 +18,7 @@ from .field_type import (
     Operators,
     Ordered,
 )
-from .json_values import Json, NotOfType, dump_json
-
-
-def _parse_text(value: Json) -> str:
-    """Parse a text; another value becomes its JSON text, as PostgreSQL and Python print it."""
-    if isinstance(value, Decimal):
-        return dump_json(dump_json(value).lower())  # 1e+20
-    return dump_json(value if isinstance(value, str) else dump_json(value))
+from .json_values import Json, NotOfType, dump_json, parse_text_value
 
 
 def _parse_text_operand(value: Json) -> str:
@@ -39,7 +32,8 @@ TEXT = FieldType(
     name="text",
     label=_("text"),
     aliases=("string", "str", "varchar", "character varying"),
-    parse_value=_parse_text,
+    parse_value=parse_text_value,
+    keeps_empty_text=True,
     parse_operand=_parse_text_operand,
     parse_bound=_parse_text_operand,
     holds=lambda value: isinstance(value, str | int | Decimal | bool),

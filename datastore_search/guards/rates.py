@@ -24,7 +24,7 @@ from rest_framework.throttling import (
 )
 
 from .cache import CacheUnavailable, shared_cache
-from .clients import find_address
+from .shares import find_address
 
 #: A body counts once for each block of this size, or part of it.
 _COUNTED_BYTES: Final = 2**16

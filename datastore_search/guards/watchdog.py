@@ -20,7 +20,7 @@ from psycopg import errors
 
 from ..messages.availability import ClientDisconnected, QueryTooSlow
 from ..messages.errors import DatastoreError
-from .clients import Client
+from .shares import Client
 
 logger = logging.getLogger(__name__)
 

@@ -7,12 +7,11 @@ resource points to the table version that it serves; a load is a job that makes 
 
 from .aliases import (
     MAX_ALIAS_LENGTH,
-    RESOURCE_ID,
     Alias,
     check_alias,
-    parse_resource_id,
     validate_alias,
 )
+from .base import RESOURCE_ID, parse_resource_id
 from .fields import Field
 from .resources import (
     IndexKind,

@@ -1,4 +1,4 @@
-"""Ids of resources as texts, and aliases: other names of resources."""
+"""Aliases: other names of resources."""
 
 from __future__ import annotations
 
@@ -13,20 +13,12 @@ from django.utils.translation import gettext_lazy as _
 
 from ..messages.bidi import show_bidi_controls
 from ..messages.writing import InvalidAlias
-from .base import PrimaryManager
+from .base import PrimaryManager, parse_resource_id
 
 #: Characters of an alias, and so of any name under which a resource is requested.
 MAX_ALIAS_LENGTH = 200
 
-#: An id of a resource, as text.
-RESOURCE_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
-
 _INVALID_ALIAS_CHARACTERS = re.compile(r'[\x00-\x1f\x7f-\x9f"%]')
-
-
-def parse_resource_id(name: str) -> uuid.UUID | None:
-    """Read the id of a resource; None for what can only be an alias."""
-    return uuid.UUID(name) if RESOURCE_ID.fullmatch(name) else None
 
 
 def check_alias(name: str) -> None:

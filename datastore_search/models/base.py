@@ -8,17 +8,28 @@ write to; only searches ask the router where to read, and pass the answer with `
 
 from __future__ import annotations
 
+import re
+import uuid
 from collections.abc import Callable
 from itertools import chain
 from typing import Any, ClassVar, TypeVar
 
 from django.db import models, transaction
 
-from ..database.writes import Report
+from ..database.statements import Report
 from ..signals import CATALOGUE_KEY, answers_changed
 
 _View = TypeVar("_View", bound=Callable[..., Any])
 _Model_co = TypeVar("_Model_co", bound=models.Model, covariant=True)
+
+
+#: An id of a resource, as text.
+RESOURCE_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+
+
+def parse_resource_id(name: str) -> uuid.UUID | None:
+    """Read the id of a resource; None for what can only be an alias."""
+    return uuid.UUID(name) if RESOURCE_ID.fullmatch(name) else None
 
 
 def report_change(rows: models.QuerySet[Any]) -> None:

@@ -19,14 +19,14 @@ from django.utils.translation import gettext_lazy as _
 from ..conf import conf
 from ..database.indexes import Indexes, has_trigrams
 from ..database.server import list_search_languages
+from ..database.statements import begin_write_transaction
 from ..database.tables import has_table
-from ..database.writes import begin_write_transaction
 from ..field_types import field_types
 from ..messages.access import UnknownResource
 from ..messages.bidi import show_bidi_controls
 from ..messages.search import SubstringsNotSupported, UnknownLanguage
-from .aliases import MAX_ALIAS_LENGTH, Alias, parse_resource_id, validate_free_name
-from .base import GuardedModel, PrimaryManager, ReportedQuerySet
+from .aliases import MAX_ALIAS_LENGTH, Alias, validate_free_name
+from .base import GuardedModel, PrimaryManager, ReportedQuerySet, parse_resource_id
 from .fields import Field
 from .object_permissions import Permitted, find_permitted
 from .table_versions import TableSettings, TableVersion, drop_tables_on_commit

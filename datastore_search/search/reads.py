@@ -36,7 +36,7 @@ from ..database.tables import name_record_table
 from ..filters import Clause, TypedFields, compose
 from ..guards import shares
 from ..guards.cache import BoundedCache
-from ..guards.clients import Client
+from ..guards.shares import Client
 from ..messages.access import RecordsMissing
 from ..messages.availability import (
     QueryTooSlow,

@@ -25,8 +25,7 @@ from ..conf import conf
 from ..database.sessions import open_session, open_snapshot
 from ..filters import Clause, compose
 from ..guards import shares
-from ..guards.clients import Client
-from ..guards.shares import StreamSlot
+from ..guards.shares import Client, StreamSlot
 from ..guards.watchdog import Watched
 from ..messages.access import RecordsIncomplete
 from ..messages.availability import ClientDisconnected, TemporarilyUnavailable

@@ -29,8 +29,8 @@ from rest_framework.request import Request
 
 from ..conf import conf
 from ..contributions import Hook
-from ..guards.clients import Client
 from ..guards.rates import check_rates
+from ..guards.shares import Client
 from ..messages.access import AccessDenied
 from ..messages.requests import (
     InvalidContentLength,
@@ -141,10 +141,10 @@ class Question:
 
 
 def report_answer(
-    request: HttpRequest, question: Question, *, status: int, view: Answering, started_at: float
+    request: HttpRequest, *, status: int, seconds: float, view: Answering, is_slow: bool
 ) -> None:
-    """Send the signal, and log a request that took longer than ``SLOW_REQUEST_MS``."""
-    seconds, record_count = perf_counter() - started_at, view.record_count
+    """Send the signal, and log a request that is slow."""
+    question, record_count = view.describe_question(), view.record_count
     if request_answered.receivers:
         request_answered.send_robust(
             sender=Resource,
@@ -154,7 +154,7 @@ def report_answer(
             record_count=record_count,
             **({"database": view.database} if view.database else {}),
         )
-    if 0 < conf.SLOW_REQUEST_MS <= seconds * 1000:
+    if is_slow:
         resource: Resource | None = getattr(request, _RESOURCE_ATTRIBUTE, None)
         details = {
             "action": question.name,
@@ -206,21 +206,17 @@ class Answering:
     @exclude_from_atomic_requests
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         """Answer in the language of the path, never of ``Accept-Language``."""
-        is_reported = bool(conf.SLOW_REQUEST_MS or request_answered.receivers)
-        started_at = perf_counter() if is_reported else 0.0
+        started_at = perf_counter()
         language = find_path_language(request.path_info) or settings.LANGUAGE_CODE
         with translation.override(language):
             answer = request_router.entry or type(self).answer_request
             response = answer(self, request, *args, **kwargs)
         response["Content-Language"] = language
-        if is_reported:
-            report_answer(
-                request,
-                self.describe_question(),
-                status=response.status_code,
-                view=self,
-                started_at=started_at,
-            )
+        seconds = perf_counter() - started_at
+        is_slow = 0 < conf.SLOW_REQUEST_MS <= seconds * 1000  # or it is off
+        if is_slow or request_answered.receivers:
+            status = response.status_code
+            report_answer(request, status=status, seconds=seconds, view=self, is_slow=is_slow)
         return response
 
     @abstractmethod

@@ -26,7 +26,6 @@ from ..database.indexes import (
     Indexes,
     add_indexes,
     create_indexes,
-    has_outgrown_scans,
     has_trigrams,
     name_order_index,
     name_substring_index,
@@ -34,9 +33,15 @@ from ..database.indexes import (
 )
 from ..database.server import cast_texts
 from ..database.sessions import Session
-from ..database.statements import execute, translate_errors
-from ..database.tables import create_table, drop_indexes
-from ..database.writes import RowToLock, begin_write_transaction, lock_aliases, refuse_if_blocked
+from ..database.statements import (
+    RowToLock,
+    begin_write_transaction,
+    execute,
+    lock_aliases,
+    refuse_if_blocked,
+    translate_errors,
+)
+from ..database.tables import create_table, drop_indexes, has_outgrown_scans
 from ..field_types import field_types
 from ..filters import Condition, TypedFields, compile_conditions
 from ..messages.access import RecordsMissing, UnknownResource
@@ -65,8 +70,14 @@ from ..models import (
 from ..models.base import report_change
 from ..signals import profiles_outdated, resource_written
 from .history import record_changes
-from .merging import RecordTable, Rows, get_table_id
-from .records import Method, measure_longest_value, read_records
+from .records import (
+    Method,
+    RecordTable,
+    Rows,
+    get_table_id,
+    measure_longest_value,
+    read_records,
+)
 from .schema import GivenField, add_fields, change_fields
 
 #: The columns of an index, a limit of PostgreSQL.
@@ -87,15 +98,16 @@ UPDATE datastore_search_resource SET modified_at = %s WHERE id = %s
 
 
 @contextmanager
-def open_writer(resource: Resource, user: Any = None) -> Iterator[Writer]:
+def open_writer(resource: Resource, user: Any = None, *, force: bool = True) -> Iterator[Writer]:
     """
     Begin a transaction that changes a resource, lock it, and yield its ``Writer``.
 
     ``resource_written`` is sent when the changes are committed; the history of the admin has them
-    for the ``user``.
+    for the ``user``.  Without ``force``, records that the next file replaces are not changed.
 
     Raises: ``UnknownResource`` when it is gone, ``RecordsMissing`` when its table is;
-    ``WriteBlocked`` when the writer before takes too long; ``KeyTooLong``, ``ResourceBusy``.
+    ``WriteBlocked`` when the writer before takes too long; ``ReadOnlyResource``, ``KeyTooLong``,
+    ``ResourceBusy``.
     """
     using = router.db_for_write(TableVersion)
     row = RowToLock(Resource._meta.db_table, resource.pk)
@@ -109,6 +121,9 @@ def open_writer(resource: Resource, user: Any = None) -> Iterator[Writer]:
         if not is_found:
             raise UnknownResource(resource=resource.pk)
         writer = Writer(connections[using], resource.pk)
+        version = writer.resource.table_version
+        if version is not None and version.origin != Origin.API and not force:
+            raise ReadOnlyResource
         yield writer
         if not connections[using].needs_rollback:  # as a dry run does
             writer.record_changes(user)
@@ -128,16 +143,6 @@ class Writer:
         self._is_changed = False
         self.counts = {"added": 0, "updated": 0, "deleted": 0}
         self.resource = self._read_resource()
-
-    def check_writable(self, *, force: bool) -> None:
-        """
-        Refuse to change records that the next file replaces.
-
-        Raises: ``ReadOnlyResource`` unless ``force``.
-        """
-        version = self.resource.table_version
-        if version is not None and version.origin != Origin.API and not force:
-            raise ReadOnlyResource
 
     def create(
         self,
@@ -269,7 +274,7 @@ class Writer:
 
         Raises: ``InvalidRecord`` for the first that cannot be stored; ``NoKey``; ``DuplicateKeys``.
         """
-        table = self._table
+        table = RecordTable(self._connection, self.resource)
         records = read_records(self.resource, given, method, self._cast_texts)
         self.drop_outgrown_order_indexes(partial(measure_longest_value, records))
         try:
@@ -289,10 +294,10 @@ class Writer:
 
         Raises: Django's ``IntegrityError`` when two rows have the same key.
         """
-        self._is_changed = True
+        self._is_changed, table = True, RecordTable(self._connection, self.resource)
         if method is Method.UPSERT:
-            self.counts["updated"] += self._table.update(rows)
-        self.counts["added"] += self._table.insert(rows, names)
+            self.counts["updated"] += table.update(rows)
+        self.counts["added"] += table.insert(rows, names)
 
     def list_known(self, rows: Rows, key: Sequence[str]) -> Iterator[list[int]]:
         """List the numbers of the rows whose ``key`` a record has already, in batches."""
@@ -304,7 +309,7 @@ class Writer:
 
         Raises: ``InvalidParameters`` for conditions that do not fit the fields.
         """
-        table = self._table
+        table = RecordTable(self._connection, self.resource)
         sparse = frozenset(field.name for field in self.resource.schema if field.is_sparse)
         fields = TypedFields(self.resource.types, self._cast_texts, sparse)
         where = compile_conditions(conditions, fields)
@@ -334,7 +339,8 @@ class Writer:
         A table that is no longer small gets its indexes over all fields.  ``field_formats`` belong
         to the file that is merged.
         """
-        record_changes(user, self.resource, self.counts, self.using)
+        if any(self.counts.values()):
+            record_changes(user, self.resource, self.counts, self.using)
         version = self.resource.table_version
         if version is None or not self._is_changed:
             return
@@ -360,10 +366,6 @@ class Writer:
     def session(self) -> Session:
         """A session over the connection of the changes, which sees them before the commit."""
         return Session(self._connection, {})
-
-    @property
-    def _table(self) -> RecordTable:
-        return RecordTable(self._connection, self.resource, self.resource.primary_key)
 
     @property
     def _fields(self) -> QuerySet[Field]:

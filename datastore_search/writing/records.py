@@ -1,15 +1,28 @@
-"""Records as a client sends them, read by the types of their fields."""
+"""
+Records of a call: read by the types of their fields, and merged into a record table.
+
+Rows of a file are merged by the same statements.  Rows are JSON objects with numbers, in an array
+where they are few and in a staging table where they are many.  The lock of the resource excludes
+other writers, so one statement finds the records that exist, and each kind of change is one more
+(``docs/decisions/0010``).
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
 from string import whitespace
-from typing import Any
+from typing import Any, LiteralString
 
+from django.db.backends.base.base import BaseDatabaseWrapper
+from psycopg import sql
+
+from ..database.indexes import build_key_expression
+from ..database.statements import execute, fetch_column, write_rows
+from ..database.tables import quote_record_table
 from ..field_types import (
     MAX_NUMBER_DIGITS,
     Cast,
@@ -20,13 +33,17 @@ from ..field_types import (
     field_types,
     parse_values,
 )
+from ..filters import Clause
 from ..messages import shorten
+from ..messages.access import UnknownResource
 from ..messages.writing import (
+    DuplicateKey,
     InvalidKey,
     InvalidRecord,
     MissingKey,
     NoKey,
     NumberTooLong,
+    UnknownKey,
     UnknownRecordField,
 )
 from ..models import Resource
@@ -91,7 +108,7 @@ def read_records(
     for name, kind in types.items():
         having = [each for each in read if name in records[each.number - 1]]
         values = [records[each.number - 1][name] for each in having]
-        if not kind.is_text and kind.name != "json":  # an empty text is null, as in CKAN
+        if not kind.keeps_empty_text:
             values = [None if value == "" else value for value in values]
         try:
             texts = parse_values(kind.name, kind.parse_value, values, cast)
@@ -144,3 +161,182 @@ def _describe_error(
     except NotOfType:
         value = "…"
     return InvalidRecord(record=number, field=name, type=kind.name, value=value)
+
+
+# Merging ------------------------------------------------------------------------------------------
+
+_MAX_FETCHED_ROWS = 2_000
+
+#: The rows that have a key which a record has already.
+_SELECT_KNOWN = "SELECT rows.number FROM {rows} JOIN {table} AS record ON {same} ORDER BY 1"
+
+#: The record that has the key of a row, and the first row with this key.  Nulls equal nothing.
+_FIND = (
+    "SELECT rows.number, record._id, CASE num_nulls({key})"
+    " WHEN 0 THEN min(rows.number) OVER (PARTITION BY {key}) ELSE rows.number END"
+    " FROM {rows} LEFT JOIN {table} AS record ON {same}"
+)
+
+#: A record that has these values already is not written, because each write updates every index.
+#: Equal images, unlike equal values, have the same digits: 1.50 replaces 1.5.
+_UPDATE = (
+    "UPDATE {table} AS record SET data = record.data || rows.members FROM {rows}"
+    " WHERE {same} AND record_image_ne(ROW(record.data || rows.members), ROW(record.data))"
+)
+
+_INSERT = "INSERT INTO {table} (data) SELECT %s::jsonb || rows.members FROM {rows}"
+_INSERT_NUMBERED = (
+    "INSERT INTO {table} (_id, data) SELECT rows.number, %s::jsonb || rows.members FROM {rows}"
+)
+_UNLESS_KNOWN = " WHERE NOT EXISTS (SELECT FROM {table} AS record WHERE {same})"
+_IN_ORDER = " ORDER BY rows.number"
+
+_SAME_ID = sql.SQL("record._id = rows.number")
+
+#: Numbers that were sent are not assigned again.
+_ADVANCE = (
+    "SELECT setval(sequence, greatest(%s, nextval(sequence) - 1))"
+    " FROM CAST(pg_get_serial_sequence(%s, '_id') AS regclass) AS sequence"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Rows as an item of FROM, ``rows`` with ``number`` and ``members``, and its parameters."""
+
+    item: sql.Composable
+    parameters: tuple[Any, ...] = ()
+
+
+def list_rows(members: Mapping[int, Mapping[str, str]]) -> Rows:
+    """Make an array of rows: by their numbers, JSON texts by field."""
+    quoted: dict[str, str] = {}
+    texts = []
+    for each in members.values():
+        for name in each.keys() - quoted.keys():
+            quoted[name] = json.dumps(name, ensure_ascii=False)
+        texts.append("{" + ",".join([f"{quoted[name]}:{each[name]}" for name in each]) + "}")
+    item = sql.SQL("unnest(%s::bigint[], %s::jsonb[]) AS rows (number, members)")
+    return Rows(item, (list(members), texts))
+
+
+def get_table_id(resource: Resource) -> int:
+    """Get the number of the record table of a resource."""
+    if resource.table_version_id is None:
+        raise UnknownResource(resource=resource.pk)
+    return resource.table_version_id
+
+
+class RecordTable:
+    """The record table of a resource, which is locked."""
+
+    def __init__(
+        self, connection: BaseDatabaseWrapper, resource: Resource, key: Sequence[str] | None = None
+    ) -> None:
+        """Find the table, or raise ``UnknownResource``; rows have a ``key``, by default its own."""
+        self._connection = connection
+        self._table = quote_record_table(get_table_id(resource))
+        self._key = resource.primary_key if key is None else key
+        self._nulls = dict.fromkeys([field.name for field in resource.schema])
+
+    def delete(self, where: Clause) -> int:
+        """Delete the records that meet a condition and return how many."""
+        statement = sql.SQL("DELETE FROM {} WHERE {}").format(self._table, where.text)
+        return write_rows(self._connection, statement, where.parameters)
+
+    # Rows of files --------------------------------------------------------------------------------
+
+    def list_known(self, rows: Rows) -> Iterator[list[int]]:
+        """List the numbers of the rows whose key a record has already, in batches."""
+        with self._connection.chunked_cursor() as cursor:
+            cursor.execute(self._build(_SELECT_KNOWN, rows), rows.parameters)
+            while batch := cursor.fetchmany(_MAX_FETCHED_ROWS):
+                yield [number for (number,) in batch]
+
+    def insert(self, rows: Rows, names: Collection[str]) -> int:
+        """Add the rows whose key no record has, in order; ``names`` are of the fields of all."""
+        nulls = {name: None for name in self._nulls if name not in names}
+        statement = self._build(_INSERT + _UNLESS_KNOWN + _IN_ORDER, rows)
+        return write_rows(self._connection, statement, [json.dumps(nulls), *rows.parameters])
+
+    def update(self, rows: Rows, same: sql.Composable | None = None) -> int:
+        """Update the records with the keys of rows, or the ``same``; return how many change."""
+        return write_rows(self._connection, self._build(_UPDATE, rows, same), rows.parameters)
+
+    # Records of calls -----------------------------------------------------------------------------
+
+    def merge(self, records: Sequence[Record], method: Method) -> tuple[list[int], int, int]:
+        """
+        Merge the records of a call; later ones change earlier ones of the same ``_id`` or key.
+
+        Return the ``_id`` of each in order, and how many records are new and how many changed.
+
+        Raises: ``DuplicateKey`` (insert), ``UnknownKey`` (update).
+        """
+        known_ids: set[int] = set()
+        if ids := [each.id for each in records if each.id is not None]:
+            find = sql.SQL("SELECT _id FROM {} WHERE _id = ANY(%s::bigint[])").format(self._table)
+            known_ids.update(fetch_column(self._connection, find, [ids]))
+        found = self._find_keys([each for each in records if each.id is None])
+        # By the _id that was sent, or minus the number of the first record with the key.
+        added: dict[int, dict[str, str]] = {}
+        changed: dict[int, dict[str, str]] = {}
+        for record in records:
+            if record.id is None:
+                known_id, first = found.get(record.number, (None, record.number))
+                identity = -first
+            else:
+                known_id, identity = (record.id if record.id in known_ids else None), record.id
+            is_known = known_id is not None or identity in added
+            if is_known and method is Method.INSERT:
+                raise DuplicateKey(record=record.number)
+            if not is_known and method is Method.UPDATE:
+                raise UnknownKey(record=record.number)
+            target = added if known_id is None else changed
+            target.setdefault(known_id or identity, {}).update(record.members)
+        updated = self.update(list_rows(changed), _SAME_ID) if changed else 0
+        numbered = {number: added[number] for number in added if number > 0}
+        if numbered:
+            self._insert(_INSERT_NUMBERED, numbered)
+            execute(self._connection, _ADVANCE, [max(numbered), self._table.as_string()])
+        written = [*changed, *numbered]
+        if new := {-number: added[number] for number in added if number < 0}:
+            written += self._insert(_INSERT, new)
+        return sorted(written), len(added), updated
+
+    def _find_keys(self, records: Sequence[Record]) -> dict[int, tuple[int | None, int]]:
+        """Map the number of each record to the ``_id`` with its key, and the first such number."""
+        if not (self._key and records):
+            return {}
+        keys = {
+            record.number: {name: record.members.get(name, "null") for name in self._key}
+            for record in records
+        }
+        rows = list_rows(keys)
+        found = execute(self._connection, self._build(_FIND, rows), rows.parameters)
+        return {number: (known_id, first) for number, known_id, first in found}
+
+    def _insert(
+        self, statement: LiteralString, members: Mapping[int, Mapping[str, str]]
+    ) -> list[int]:
+        """Insert records that are known to be new, and return the ``_id`` of each."""
+        rows = list_rows(members)
+        returning = self._build(statement + _IN_ORDER + " RETURNING _id", rows)
+        parameters = [json.dumps(self._nulls), *rows.parameters]
+        return fetch_column(self._connection, returning, parameters)
+
+    def _build(
+        self, statement: LiteralString, rows: Rows, same: sql.Composable | None = None
+    ) -> sql.Composable:
+        """Name the tables in a statement; without a key, no record is the ``same`` as a row."""
+        key = [build_key_expression("rows.members", name) for name in self._key]
+        equal: list[sql.Composable] = [
+            sql.SQL("{} = {}").format(build_key_expression("record.data", name), value)
+            for name, value in zip(self._key, key, strict=True)
+        ]
+        return sql.SQL(statement).format(
+            table=self._table,
+            rows=rows.item,
+            same=same or sql.SQL(" AND ").join(equal or [sql.SQL("false")]),
+            key=sql.SQL(", ").join(key),
+        )

@@ -18,7 +18,7 @@ from ..field_types import MAX_FIELDS, field_types, get_field_type, guess_type, i
 from ..messages.parameters import InvalidParameter, InvalidParameters
 from ..messages.writing import FieldsTooMany, InvalidFieldName, RepeatedField, UnknownFieldType
 from ..models import Field, Resource
-from .merging import get_table_id
+from .records import get_table_id
 
 _FIELDS_PER_STATEMENT = 500
 

@@ -23,7 +23,7 @@ from datastore_search.api.actions.write import (
 )
 from datastore_search.api.parameters import IgnoredField
 from datastore_search.guards import shares
-from datastore_search.guards.clients import Client as GuardedClient
+from datastore_search.guards.shares import Client as GuardedClient
 from datastore_search.interface import (
     AccessDenied,
     InvalidParameters,

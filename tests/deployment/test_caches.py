@@ -30,7 +30,7 @@ from benchmarks.scale.standbys import wait_until
 from benchmarks.scale.varnish import serve_varnish
 from benchmarks.server import find_free_port, serve_portal
 from datastore_search.contrib.scale.purging import flush, purge
-from datastore_search.guards.clients import find_address
+from datastore_search.guards.shares import find_address
 from datastore_search.models import Alias, Resource
 from datastore_search.signals import answers_changed
 from datastore_search.web.tokens import issue_token

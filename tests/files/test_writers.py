@@ -15,7 +15,7 @@ import pytest
 
 from datastore_search.contrib.files.jobs import load_file
 from datastore_search.contrib.files.models import LoadState
-from datastore_search.database import writes
+from datastore_search.database import statements
 
 from ..builders import make_writer_token
 from ..core.database.test_locks import LOCK_RESOURCE, hold_locks
@@ -161,7 +161,7 @@ def test_a_file_and_a_dropped_table_at_once_leave_the_file_or_nothing(
 def test_a_load_that_is_done_waits_for_a_writer_and_is_not_lost(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(writes, "WRITE_LOCK_TIMEOUT", timedelta(milliseconds=200))
+    monkeypatch.setattr(statements, "WRITE_LOCK_TIMEOUT", timedelta(milliseconds=200))
     committed = make_loaded_resource()
     with ExitStack() as stack:
         stack.enter_context(hold_locks(LOCK_RESOURCE))

@@ -28,7 +28,7 @@ from datastore_search.database.indexes import (
 )
 from datastore_search.database.tables import drop_indexes
 from datastore_search.models import Resource, TableVersion
-from datastore_search.writing.merging import get_table_id
+from datastore_search.writing.records import get_table_id
 
 from ..builders import (
     ask,

@@ -18,8 +18,7 @@ from datastore_search.contrib.pages import drawings
 from datastore_search.contrib.pages.charts import png, png_process
 from datastore_search.contrib.pages.charts.png import DrawingFailed, can_draw_png, draw_png
 from datastore_search.guards import shares
-from datastore_search.guards.clients import DISCONNECTED, Client
-from datastore_search.guards.shares import Shares
+from datastore_search.guards.shares import DISCONNECTED, Client, Shares
 from datastore_search.messages.availability import (
     ClientDisconnected,
     ShareExceeded,

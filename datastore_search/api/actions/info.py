@@ -11,7 +11,7 @@ from rest_framework.request import Request
 
 from ...database.tables import measure_record_table
 from ...field_types import field_types
-from ...guards.clients import Client
+from ...guards.shares import Client
 from ...models import Field, IndexKind, Profiles, Resource, read_profiles
 from ...search import ConsistentRead, check_has_records, describe_fields, with_consistent_read
 from ..authentication import authorize_read

@@ -15,7 +15,7 @@ from rest_framework.request import Request
 from ...conf import conf
 from ...field_types import dump_json_as_sent
 from ...filters import parse_filters
-from ...guards.clients import Client
+from ...guards.shares import Client
 from ...search import (
     ConsistentRead,
     Query,

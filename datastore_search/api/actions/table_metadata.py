@@ -9,7 +9,7 @@ from typing import LiteralString
 from psycopg import sql
 
 from ...filters import Clause
-from ...guards.clients import Client
+from ...guards.shares import Client
 from ...models import Alias, Reader, Resource
 from ...search import ConsistentRead, Query, Relation, SearchAnswer, open_snapshot, read_answer
 

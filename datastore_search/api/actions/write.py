@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy as _
 from rest_framework.request import Request
 from rest_framework.serializers import ValidationError
 
-from ...database.writes import begin_write_transaction
+from ...database.statements import begin_write_transaction
 from ...field_types import field_types
 from ...filters import Condition, In, parse_filters
 from ...filters.operators import INDEXED_OPERATORS
@@ -36,7 +36,7 @@ from ...search import (
 from ...search.records import Spool
 from ...writing import GivenField, Method, Writer, open_writer
 from ..authentication import check_may_write, get_reader
-from ..new_resources import add_resource, get_resources
+from ..new_resources import add_resource
 from ..parameters import (
     MAX_ALIASES,
     MAX_INDEXES,
@@ -89,16 +89,12 @@ class RecordsParameters(WritingParameters):
     )
 
 
-def _find_resource(name: str) -> Resource | None:
-    return get_resources().named(name).first()
-
-
 def _find_writable_resource(
     request: Request, parameters: Mapping[str, Any], verb: str = "change"
 ) -> Resource:
     """Find a loaded resource that the user may change."""
     name = ResourceParameters.get_name(parameters)
-    resource = get_resources().named(name).filter(table_version__isnull=False).first()
+    resource = Resource.objects.named(name).filter(table_version__isnull=False).first()
     return check_may_write(request, resource, name, verb)
 
 
@@ -203,8 +199,7 @@ def _create(request: Request, sent: Mapping[str, object]) -> Answer:
     connection = connections[router.db_for_write(Resource)]
     with begin_write_transaction(connection):
         resource = _get_or_add_resource(request, parameters)
-        with open_writer(resource, request.user) as writer:
-            writer.check_writable(force=parameters.get("force", False))
+        with open_writer(resource, request.user, force=parameters.get("force", False)) as writer:
             ids = _write_table(writer, parameters, fields)
             result = _build_result(CreateParameters, parameters, writer, Method.INSERT)
             infos = {field.name: field.info for field in writer.resource.schema}
@@ -254,7 +249,7 @@ def _get_or_add_resource(request: Request, parameters: Mapping[str, Any]) -> Res
     name = str(parameters.get("id") or parameters.get("resource_id") or "")
     if described and name:
         raise ResourceAndId
-    existing = _find_resource(name) if name else None
+    existing = Resource.objects.named(name).first() if name else None
     if existing is not None:
         check_may_write(request, existing, name)
         if "private" in parameters:
@@ -276,7 +271,7 @@ def _get_or_add_resource(request: Request, parameters: Mapping[str, Any]) -> Res
             for reason in reasons
         ) from error
     except InvalidParameter as error:
-        added = _find_resource(name) if name else None
+        added = Resource.objects.named(name).first() if name else None
         if added is not None:  # another request has added it just now
             check_may_write(request, added, name)
             return added
@@ -311,8 +306,7 @@ def _upsert(request: Request, sent: Mapping[str, object]) -> Answer:
     parameters = UpsertParameters.parse(sent)
     method = Method(parameters.get("method", Method.UPSERT))
     resource = _find_writable_resource(request, parameters)
-    with open_writer(resource, request.user) as writer:
-        writer.check_writable(force=parameters.get("force", False))
+    with open_writer(resource, request.user, force=parameters.get("force", False)) as writer:
         ids = writer.write(parameters.get("records") or [], method)
         result = _build_result(UpsertParameters, parameters, writer, method)
         if parameters.get("include_records"):
@@ -353,8 +347,7 @@ def _delete(request: Request, sent: Mapping[str, object]) -> Answer:
     if "filters" in parameters:
         return _delete_records(request, parameters)
     resource = _find_writable_resource(request, parameters, "delete")
-    with open_writer(resource, request.user) as writer:
-        writer.check_writable(force=parameters.get("force", False))
+    with open_writer(resource, request.user, force=parameters.get("force", False)) as writer:
         result = _build_result(DeleteParameters, parameters, writer)
         writer.drop_table()
     return Answer(result)
@@ -363,8 +356,7 @@ def _delete(request: Request, sent: Mapping[str, object]) -> Answer:
 def _delete_records(request: Request, parameters: Mapping[str, Any]) -> Answer:
     conditions = parse_filters(parameters["filters"])
     resource = _find_writable_resource(request, parameters)
-    with open_writer(resource, request.user) as writer:
-        writer.check_writable(force=parameters.get("force", False))
+    with open_writer(resource, request.user, force=parameters.get("force", False)) as writer:
         result = _build_result(DeleteParameters, parameters, writer)
         if parameters.get("include_deleted_records"):
             result["deleted_records"] = _read_records(writer, conditions)

@@ -13,7 +13,7 @@ from rest_framework.request import Request
 
 from ...api.authentication import get_reader
 from ...api.parameters import MAX_ROW_NUMBER, ActionParameters, NonNegativeIntegerField, TextField
-from ...guards.clients import Client
+from ...guards.shares import Client
 from ...models import Field, Resource
 from ...search import open_snapshot
 from ..catalogue.datasets import match_table

@@ -34,7 +34,7 @@ from ...api.schemas import (
     one_of,
     schema_ref,
 )
-from ...guards.clients import Client
+from ...guards.shares import Client
 from ...search import ConsistentRead, RawJson, describe_fields, with_consistent_read
 from .aggregates import read_aggregate
 from .facets import read_facets

@@ -11,7 +11,7 @@ from django.db import connections, router
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-from ...database.writes import begin_write_transaction, lock_aliases
+from ...database.statements import begin_write_transaction, lock_aliases
 from ...models import Resource
 from .models import Dataset
 

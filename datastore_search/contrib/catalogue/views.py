@@ -17,7 +17,7 @@ from django.utils.xmlutils import SimplerXMLGenerator
 
 from ...downloads.table_schema import build_table_schema
 from ...downloads.xml_rows import clean_xml
-from ...guards.clients import Client
+from ...guards.shares import Client
 from ...messages.requests import UnknownPage
 from ...models import Resource
 from ...search import ConsistentRead, open_snapshot

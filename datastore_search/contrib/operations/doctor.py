@@ -19,7 +19,6 @@ from ...database.indexes import (
     Indexes,
     add_indexes,
     analyze_records,
-    is_small,
     name_key_index,
     name_order_index,
     name_substring_index,
@@ -27,7 +26,7 @@ from ...database.indexes import (
 )
 from ...database.statements import is_worker_lost
 from ...database.tables import count_records as count_table_records
-from ...database.tables import drop_indexes, has_table, limit_lock_waits, mark_unserved
+from ...database.tables import drop_indexes, has_table, is_small, limit_lock_waits, mark_unserved
 from ...field_types import field_types
 from ...models import IndexKind, Resource, TableVersion
 from .schema import diagnose_schema

@@ -16,8 +16,8 @@ from rest_framework.throttling import SimpleRateThrottle
 from ...conf import conf
 from ...database.statements import explain_refusal, is_connection_lost
 from ...guards import shares
-from ...guards.clients import Client
 from ...guards.rates import ClientThrottle, check_throttles
+from ...guards.shares import Client
 from ...messages.availability import TemporarilyUnavailable
 from ...web.errors import describe_error, forget_unreadable_user, render_plainly
 

@@ -17,7 +17,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from ...field_types import is_storable
-from ...guards.clients import Client
+from ...guards.shares import Client
 from ...messages.bidi import show_bidi_controls
 from ...messages.numbers import format_count
 from ...messages.requests import UnknownPage

@@ -14,9 +14,8 @@ from ...database.findings import Finding
 from ...database.indexes import Indexes, create_indexes, set_key
 from ...database.placement import is_wanted
 from ...database.sessions import override_setting
-from ...database.statements import execute
+from ...database.statements import RowToLock, begin_write_transaction, execute
 from ...database.tables import create_table, name_record_table, quote_record_table, reserve_table_id
-from ...database.writes import RowToLock, begin_write_transaction
 from ...field_types import field_types
 from ...models import Resource, TableVersion
 from ...models.table_versions import drop_tables_on_commit

@@ -15,7 +15,7 @@ from django.db import connections
 from django.http.response import HttpResponseBase
 
 from ...api.actions import actions
-from ...guards.clients import find_address
+from ...guards.shares import find_address
 from .conf import conf
 from .routers import UNREACHED, choose_replica, chosen_alias, find_primary, get_state, states
 from .writes import find_positions, find_written, list_keys, remember_seen, remember_write

@@ -17,7 +17,7 @@ from django.db.models.signals import m2m_changed, post_delete, post_save
 from knox.models import get_token_model
 
 from ...contributions import Contribution, receive
-from ...database.writes import Report
+from ...database.statements import Report
 from ...guards.cache import CacheUnavailable, shared_cache
 from ...messages.availability import DatabaseUnreachable
 from ...models import Resource

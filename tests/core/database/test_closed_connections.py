@@ -16,7 +16,7 @@ from psycopg import sql
 
 from datastore_search.database.sessions import Session, open_session, open_snapshot
 from datastore_search.database.statements import Clause
-from datastore_search.guards.clients import Client
+from datastore_search.guards.shares import Client
 from datastore_search.guards.watchdog import Watched
 from datastore_search.messages.availability import QueryTooSlow
 from datastore_search.models import Resource

@@ -15,7 +15,7 @@ from django.db import connection, connections, transaction
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from datastore_search.database import sessions, tables, writes
+from datastore_search.database import sessions, statements, tables
 from datastore_search.models import Alias, Resource
 from datastore_search.writing import Method, open_writer
 
@@ -53,7 +53,7 @@ def hold_locks(statement: str) -> Iterator[None]:
 
 @pytest.fixture
 def short_lock_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(writes, "WRITE_LOCK_TIMEOUT", timedelta(milliseconds=200))
+    monkeypatch.setattr(statements, "WRITE_LOCK_TIMEOUT", timedelta(milliseconds=200))
 
 
 def read_lock_timeout() -> str:
@@ -146,7 +146,7 @@ def test_a_call_that_changes_aliases_waits_for_another_for_a_limited_time(
     token = make_token(make_user(permissions=("change_resource",)))
     parameters = {"resource_id": str(committed.pk), "force": True, "aliases": ["rivers"]}
 
-    with hold_locks(f"SELECT pg_advisory_xact_lock({writes._ALIAS_LOCK})"):
+    with hold_locks(f"SELECT pg_advisory_xact_lock({statements._ALIAS_LOCK})"):
         response = act(client, "datastore_create", parameters, token)
 
     error = check_error(response, 503, "Service Unavailable")

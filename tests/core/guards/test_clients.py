@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from django.db import connection
 
-from datastore_search.guards.clients import Client
+from datastore_search.guards.shares import Client
 from datastore_search.models import Resource
 
 from ...builders import make_resource, make_slow

@@ -10,8 +10,8 @@ from django.core.cache import cache
 from django.test import Client
 from rest_framework.settings import api_settings
 
-from datastore_search.guards.clients import find_address
 from datastore_search.guards.rates import AddressThrottle, UserThrottle
+from datastore_search.guards.shares import find_address
 from datastore_search.models import Resource
 
 from ...builders import act, check_error, make_user, make_user_token

@@ -17,11 +17,9 @@ from django.test import Client as Browser
 from psycopg.sql import SQL
 
 from datastore_search.database.sessions import open_session
-from datastore_search.database.statements import Clause
-from datastore_search.database.writes import RowToLock, _take_turn
+from datastore_search.database.statements import Clause, RowToLock, _take_turn
 from datastore_search.guards import shares
-from datastore_search.guards.clients import DISCONNECTED, Client
-from datastore_search.guards.shares import Shares, StreamSlot, _Request
+from datastore_search.guards.shares import DISCONNECTED, Client, Shares, StreamSlot, _Request
 from datastore_search.messages.availability import (
     ClientDisconnected,
     ServerFull,

@@ -18,7 +18,7 @@ from django.test import Client as Browser
 from django.test.utils import CaptureQueriesContext
 
 from datastore_search.guards import watchdog
-from datastore_search.guards.clients import DISCONNECTED, Client
+from datastore_search.guards.shares import DISCONNECTED, Client
 from datastore_search.guards.watchdog import Watched
 from datastore_search.messages.availability import ClientDisconnected, QueryTooSlow
 from datastore_search.models import Resource

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from datastore_search.database.indexes import MAX_UNINDEXED_BYTES
+from datastore_search.database.tables import MAX_UNINDEXED_BYTES
 
 from .tables import Table
 

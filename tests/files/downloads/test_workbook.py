@@ -227,7 +227,7 @@ def test_a_workbook_needs_a_slot_while_it_is_made(
 def test_a_client_that_goes_away_ends_the_work(
     client: Client, long: Resource, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("datastore_search.guards.clients.Client.is_gone", lambda _client: True)
+    monkeypatch.setattr("datastore_search.guards.shares.Client.is_gone", lambda _client: True)
 
     check_error(request_file(client, long, "xlsx"), 503, "Service Unavailable")
 

@@ -16,7 +16,7 @@ from datastore_search.contrib.files.publishing import merging
 from datastore_search.contrib.files.tables.filling import list_staging_tables, stage_rows
 from datastore_search.database.tables import list_record_tables
 from datastore_search.models import Field, Resource
-from datastore_search.writing.merging import RecordTable
+from datastore_search.writing.records import RecordTable
 
 from ...builders import make_writer_token
 from ...core.writing.tables import Table

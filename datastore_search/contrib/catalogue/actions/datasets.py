@@ -37,7 +37,7 @@ from ....api.parameters import (
     make_printable,
 )
 from ....api.schemas import BOOLEAN, TEXT, list_of
-from ....guards.clients import Client
+from ....guards.shares import Client
 from ....messages.access import UnknownResource
 from ....models import Resource
 from ....search import open_snapshot

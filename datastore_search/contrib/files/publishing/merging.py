@@ -9,7 +9,7 @@ from ....database.tables import name_record_table
 from ....messages.writing import KeyNotUnique
 from ....models import Resource
 from ....writing import MAX_INDEXED_VALUE_BYTES, Method, Writer
-from ....writing.merging import Rows
+from ....writing.records import Rows
 from ..formats.duckdb_sql import SQL
 from ..formats.staging import quote_message
 from ..messages import BadRow, Notice

@@ -30,7 +30,7 @@ from ....database.tables import (
     name_record_table,
     quote_record_table,
 )
-from ....writing.merging import Rows
+from ....writing.records import Rows
 from ..messages.failures import UnstorableRecord
 from .locks import begin_load_transaction
 

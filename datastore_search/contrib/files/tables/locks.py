@@ -18,9 +18,8 @@ from django.db import Error, OperationalError, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 from psycopg import errors
 
-from ....database.sessions import override_setting, to_milliseconds
-from ....database.statements import execute, fetch_value
-from ....database.writes import begin_transaction
+from ....database.sessions import override_setting
+from ....database.statements import begin_transaction, execute, fetch_value, to_milliseconds
 from ..messages.failures import LoadFailed
 
 #: The first number of the advisory locks that mark a running load; the second is the load's.

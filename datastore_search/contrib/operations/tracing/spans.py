@@ -15,7 +15,7 @@ from opentelemetry.trace import SpanKind, StatusCode
 
 from .... import __version__
 from ....api.actions import actions
-from ....guards.clients import Client
+from ....guards.shares import Client
 from ....models import Resource
 
 _tracer: Final = trace.get_tracer("datastore_search", __version__)

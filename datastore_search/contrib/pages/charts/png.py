@@ -16,8 +16,7 @@ from time import monotonic
 from django.utils.translation import gettext_lazy as _
 
 from ....guards.child_processes import start_child
-from ....guards.clients import Client
-from ....guards.shares import Shares
+from ....guards.shares import Client, Shares
 from ....messages.availability import ClientDisconnected, TemporarilyUnavailable
 from .png_process import render
 

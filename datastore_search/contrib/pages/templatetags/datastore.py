@@ -18,7 +18,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
 from ....field_types import dump_json_as_sent, is_storable
-from ....guards.clients import Client
+from ....guards.shares import Client
 from ....messages.access import AccessDenied, UnknownResource
 from ....search import ConsistentRead, with_consistent_read
 from ....web.addresses import reverse_in_locale
