@@ -191,12 +191,12 @@ def _flatten_detail(detail: Any) -> str:
 
 
 def _group_errors(errors: Iterable[InvalidParameter]) -> dict[str, Any]:
-    """List the first messages of each parameter, and the position of a bad record, from 0."""
+    """List the first messages of each parameter, and the position of the first bad record."""
     members: dict[str, Any] = {}
     for error in errors:
         messages = members.setdefault(error.parameter, [])
         if len(messages) < MAX_REPORTED_ERRORS and (message := str(error)) not in messages:
             messages.append(message)
         if isinstance(error, InvalidRecord):
-            members["records_row"] = error.values["record"] - 1
+            members.setdefault("records_row", error.values["record"] - 1)
     return members

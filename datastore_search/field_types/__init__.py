@@ -16,12 +16,14 @@ from . import moments, nested, numbers, texts
 from .field_type import DuckDBTexts, FieldType, Operators, Ordered
 from .json_values import (
     MAX_NUMBER_DIGITS,
+    MAX_REFUSED_VALUES,
     Cast,
     Json,
     NotOfType,
+    RefusedValue,
     TooManyDigits,
     UnknownNotation,
-    ValueNotOfType,
+    ValuesNotOfType,
     dump_json,
     dump_json_as_sent,
     is_storable,

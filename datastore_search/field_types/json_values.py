@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import MAX_PREC, Context, Decimal
-from typing import Never
+from typing import NamedTuple, Never
 
 #: A value as the JSON parser returns it; fractions are exact.
 Json = str | int | Decimal | bool | None | Sequence["Json"] | Mapping[str, "Json"]
@@ -34,6 +34,9 @@ _MAX_TEXT_LENGTH = 100_000
 #: For a number that is sent with an exponent: its digits when written without it.
 MAX_NUMBER_DIGITS = 1_000
 
+#: Of several values that are refused, so many are named.
+MAX_REFUSED_VALUES = 20
+
 #: Digits that all exponents of a value add when written out.  More are accepted where they are at
 #: most ``_MAX_EXPANSION`` times the length of the value.
 _MAX_ADDED_DIGITS = 100_000
@@ -48,15 +51,22 @@ class TooManyDigits(NotOfType):
     """The numbers of a value are too long when written without exponents."""
 
 
-class ValueNotOfType(NotOfType):
-    """One of several values cannot be of a type; ``position`` counts from 0."""
+class RefusedValue(NamedTuple):
+    """A value that cannot be of a type, and its ``position`` from 0."""
 
-    def __init__(self, position: int, value: Json, *, has_many_digits: bool = False) -> None:
-        """``has_many_digits``: its numbers are too long when written without exponents."""
-        super().__init__(position, value)
-        self.position = position
-        self.value = value
-        self.has_many_digits = has_many_digits
+    position: int
+    value: Json
+    #: Whether its numbers are too long when written without exponents.
+    has_many_digits: bool = False
+
+
+class ValuesNotOfType(NotOfType):
+    """Of several values, these cannot be of a type: the first ``MAX_REFUSED_VALUES`` at most."""
+
+    def __init__(self, refused: Sequence[RefusedValue]) -> None:
+        """``refused`` is not empty."""
+        super().__init__(refused)
+        self.refused = refused
 
 
 class UnknownNotation(Exception):
@@ -79,26 +89,31 @@ def parse_values(
     ``parse`` is one of the type's three functions.  Texts that it cannot parse are sent to
     PostgreSQL with one statement.
 
-    Raises: ``ValueNotOfType``, with the position of the value.
+    Raises: ``ValuesNotOfType``.
     """
     given = list(values_given)
     found: list[str | None] = []
     unparsed: dict[int, str] = {}
+    refused: list[RefusedValue] = []
     for position, value in enumerate(given):
         try:
             found.append("null" if value is None else parse(value))
+            continue
         except NotOfType as error:
-            many = isinstance(error, TooManyDigits)
-            raise ValueNotOfType(position, value, has_many_digits=many) from None
+            refused.append(RefusedValue(position, value, isinstance(error, TooManyDigits)))
         except UnknownNotation as text:
             unparsed[position] = text.text
-            found.append(None)
+        found.append(None)
+        if len(refused) == MAX_REFUSED_VALUES:
+            break
     if unparsed:
         texts = list(unparsed.values())
         for position, answer in zip(unparsed, cast(type_name, texts), strict=True):
-            if answer is None:
-                raise ValueNotOfType(position, given[position])
             found[position] = answer
+            if answer is None:
+                refused.append(RefusedValue(position, given[position]))
+    if refused:
+        raise ValuesNotOfType(sorted(refused)[:MAX_REFUSED_VALUES])
     return found
 
 

@@ -15,7 +15,7 @@ from psycopg import sql
 from ..database.statements import Clause, join_clauses
 from ..field_types import Cast, FieldType, Json, dump_json, parse_values
 from ..field_types import NotOfType as NotStorable
-from ..field_types import ValueNotOfType as NotOfType
+from ..field_types import ValuesNotOfType as NotOfType
 from ..messages import shorten
 from ..messages.search import InvalidFilterValue
 from .words import fold_case, remove_diacritics
@@ -58,9 +58,9 @@ def read_values(
         return parse_values(kind.name, read, values, cast)
     except NotOfType as error:
         try:
-            text = dump_json(error.value)
+            text = dump_json(error.refused[0].value)
         except NotStorable:
-            text = repr(error.value)
+            text = repr(error.refused[0].value)
         shown = shorten(text, MAX_SHOWN_LENGTH)
         raise InvalidFilterValue(field=name, type=kind.name, value=shown) from None
 

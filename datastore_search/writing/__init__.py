@@ -272,7 +272,8 @@ class Writer:
         """
         Store records and return the ``_id`` of each.
 
-        Raises: ``InvalidRecord`` for the first that cannot be stored; ``NoKey``; ``DuplicateKeys``.
+        Raises: ``InvalidParameters`` for records that cannot be stored; ``InvalidRecord`` for keys
+        that exist or do not; ``NoKey``; ``DuplicateKeys``.
         """
         table = RecordTable(self._connection, self.resource)
         records = read_records(self.resource, given, method, self._cast_texts)

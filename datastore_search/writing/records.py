@@ -25,10 +25,12 @@ from ..database.statements import execute, fetch_column, write_rows
 from ..database.tables import quote_record_table
 from ..field_types import (
     MAX_NUMBER_DIGITS,
+    MAX_REFUSED_VALUES,
     Cast,
     FieldType,
     NotOfType,
-    ValueNotOfType,
+    RefusedValue,
+    ValuesNotOfType,
     dump_json,
     field_types,
     parse_values,
@@ -36,6 +38,7 @@ from ..field_types import (
 from ..filters import Clause
 from ..messages import shorten
 from ..messages.access import UnknownResource
+from ..messages.parameters import InvalidParameters
 from ..messages.writing import (
     DuplicateKey,
     InvalidKey,
@@ -89,8 +92,8 @@ def read_records(
     """
     Read records for a resource, field by field, with at most one statement for each field.
 
-    Raises: ``InvalidRecord`` for the first that cannot be stored; ``NoKey`` when records are to be
-    updated without a key.
+    Raises: ``InvalidParameters`` with the first error of each record that cannot be stored, of the
+    first records; ``NoKey`` when records are to be updated without a key.
     """
     types = {field.name: field_types[field.type] for field in resource.schema}
     key = resource.primary_key
@@ -112,14 +115,15 @@ def read_records(
             values = [None if value == "" else value for value in values]
         try:
             texts = parse_values(kind.name, kind.parse_value, values, cast)
-        except ValueNotOfType as error:
-            number = having[error.position].number
-            errors.setdefault(number, _describe_error(number, name, kind, error))
+        except ValuesNotOfType as error:
+            for refused in error.refused:
+                number = having[refused.position].number
+                errors.setdefault(number, _describe_error(number, name, kind, refused))
             continue
         for each, text in zip(having, texts, strict=True):
             each.members[name] = text or "null"
     if errors:
-        raise errors[min(errors)]
+        raise InvalidParameters(errors[number] for number in sorted(errors)[:MAX_REFUSED_VALUES])
     return read
 
 
@@ -152,12 +156,12 @@ def _identify(
 
 
 def _describe_error(
-    number: int, name: str, kind: FieldType, error: ValueNotOfType
+    number: int, name: str, kind: FieldType, refused: RefusedValue
 ) -> InvalidRecord:
-    if error.has_many_digits:
+    if refused.has_many_digits:
         return NumberTooLong(record=number, field=name, most=MAX_NUMBER_DIGITS)
     try:
-        value = shorten(dump_json(error.value), _MAX_SHOWN_LENGTH)
+        value = shorten(dump_json(refused.value), _MAX_SHOWN_LENGTH)
     except NotOfType:
         value = "…"
     return InvalidRecord(record=number, field=name, type=kind.name, value=value)

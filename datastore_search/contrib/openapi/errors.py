@@ -100,7 +100,7 @@ def _build_envelope(code: int) -> Schema:
                 "records_row": {
                     "type": "integer",
                     "minimum": 0,
-                    "description": "Which of the records sent is at fault, counted from 0.",
+                    "description": "The first record at fault of those sent, counted from 0.",
                 }
             },
             minProperties=2,
