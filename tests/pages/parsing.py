@@ -6,6 +6,7 @@ import html
 import re
 from html.parser import HTMLParser
 from typing import Any
+from xml.etree import ElementTree as ET
 
 from django.test import Client
 
@@ -62,3 +63,9 @@ def extract_text(response: Any) -> str:
     """Return the text of a page without tags, with single blanks."""
     text = re.sub(r"<[^>]*>", " ", response.content.decode())
     return re.sub(r"\s+", " ", html.unescape(text))
+
+
+def parse_drawing(response: Any) -> ET.Element:
+    """Return the one drawing of a page."""
+    (drawing,) = re.findall("<svg xmlns.*?</svg>", response.content.decode(), re.DOTALL)
+    return ET.fromstring(drawing)

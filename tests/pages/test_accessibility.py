@@ -78,13 +78,7 @@ EACH_VIEW = pytest.mark.parametrize(
 )
 
 
-def check_pages(
-    browser: Chrome,
-    axe: str,
-    base: str,
-    view: View,
-    addresses: list[str],
-) -> None:
+def check_pages(browser: Chrome, axe: str, base: str, view: View, addresses: list[str]) -> None:
     """
     Check pages in a view, all of each unfolded but menus.
 

@@ -12,7 +12,7 @@ from selenium.webdriver import ActionChains, Chrome, Keys
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import WebDriverWait
 
-from datastore_search.contrib.pages.maps import data as map_data
+from datastore_search.contrib.pages.maps import places as map_data
 from datastore_search.models import Resource
 
 from ..files.builders import make_loaded_resource

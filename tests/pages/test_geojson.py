@@ -60,10 +60,7 @@ def test_the_place_needs_no_field_among_those_that_are_asked_for(
     assert read_features(response) == [
         {
             "type": "Feature",
-            "geometry": {
-                "type": "Point",
-                "coordinates": [Decimal("105.8342"), Decimal("21.0278")],
-            },
+            "geometry": {"type": "Point", "coordinates": [Decimal("105.8342"), Decimal("21.0278")]},
             "properties": {"name": "Hà Nội"},
         }
     ]

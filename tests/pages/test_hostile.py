@@ -157,11 +157,7 @@ HARMFUL = (
 
 @pytest.mark.slow
 def test_a_hostile_table_does_no_harm_in_a_browser(
-    browser: Chrome,
-    live_server: Any,
-    hostile: Resource,
-    hostile_places: Resource,
-    settings: Any,
+    browser: Chrome, live_server: Any, hostile: Resource, hostile_places: Resource, settings: Any
 ) -> None:
     settings.ROOT_URLCONF = __name__
     failures = {}

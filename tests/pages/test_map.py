@@ -13,19 +13,15 @@ import pytest
 from django.http import HttpResponse
 from django.test import Client
 
-from datastore_search.contrib.pages.maps import data as map_data
-from datastore_search.contrib.pages.maps.data import MapData, MapPlace
-from datastore_search.contrib.pages.maps.geometry import (
-    Path,
-    find_place_fields,
-)
+from datastore_search.contrib.pages.maps import places as map_data
 from datastore_search.contrib.pages.maps.map import MapView, draw_map
+from datastore_search.contrib.pages.maps.places import MapData, MapPlace, Path, find_place_fields
 from datastore_search.guards import shares
 from datastore_search.models import Resource
 
 from ..files.builders import make_loaded_resource
 from ..shared import ModuleTransaction
-from .parsing import extract_text, parse_table
+from .parsing import extract_text, parse_drawing, parse_table
 
 SITES = """\
 code,name,lat,lon,kind
@@ -52,11 +48,6 @@ def sites(_records: Resource, db: None) -> Resource:
 
 def open_map(client: Client, resource: Resource, query: Any = None, locale: str = "en") -> Any:
     return client.get(f"/{locale}/datastore/{resource.pk}/map/", query or {})
-
-
-def parse_drawing(response: Any) -> ET.Element:
-    (drawing,) = re.findall("<svg xmlns.*?</svg>", response.content.decode(), re.DOTALL)
-    return ET.fromstring(drawing)
 
 
 def list_links(response: Any) -> dict[str, str]:
@@ -88,18 +79,6 @@ def test_records_are_points_that_lead_to_them(client: Client, sites: Resource) -
     }
     text = extract_text(response)
     assert "3 of 4 records are on the map. Records without a place: 1." in text
-
-
-def test_a_control_character_is_replaced_in_drawings(client: Client, db: None) -> None:
-    resource = make_loaded_resource(
-        "name,lat,lon\na\u0001b,10.5,106.25\n", title="All\u0001 of them"
-    )
-
-    svg = open_map(client, resource, {"format": "svg"})
-    png = open_map(client, resource, {"format": "png"})
-    assert (png["Content-Type"], png.content[:4]) == ("image/png", b"\x89PNG")
-
-    assert "a\N{REPLACEMENT CHARACTER}b" in "".join(ET.fromstring(svg.content).itertext())
 
 
 @pytest.mark.parametrize(

@@ -71,16 +71,14 @@ WRITTEN = [
 ]
 
 
-@pytest.mark.parametrize(("q", "text", "marked"), WRITTEN)
-def test_words_of_the_search_are_marked(resource: Resource, q: str, text: str, marked: str) -> None:
-    assert mark(resource, q, text) == marked
-
-
-@pytest.mark.usefixtures("without_analysis")
-@pytest.mark.parametrize(("q", "text", "marked"), WRITTEN)
-def test_words_are_marked_without_analysis(
-    resource: Resource, q: str, text: str, marked: str
+@pytest.mark.parametrize("fixture", ["db", "without_analysis"])
+@pytest.mark.parametrize("words", WRITTEN)
+def test_words_of_the_search_are_marked(
+    request: pytest.FixtureRequest, resource: Resource, fixture: str, words: tuple[str, str, str]
 ) -> None:
+    request.getfixturevalue(fixture)
+    q, text, marked = words
+
     assert mark(resource, q, text) == marked
 
 

@@ -21,14 +21,7 @@ from datastore_search.models import Resource
 from ..files.builders import make_loaded_resource
 from .conftest import list_violations
 from .parsing import open_page
-from .test_browser import (
-    list_errors,
-    measure_overflow,
-    press,
-    set_size,
-    tab_to,
-    wait_until,
-)
+from .test_browser import list_errors, measure_overflow, press, set_size, tab_to, wait_until
 
 HEADER = "no,kind,place,day"
 ROWS = "".join(
@@ -239,8 +232,7 @@ def test_a_drawing_follows_its_facets(browser: Chrome, page: str, path: str) -> 
     check(browser, RIVER)
     wait_until(browser, lambda: "field.kind=river" in browser.current_url)
     wait_until(
-        browser,
-        lambda: find(browser, ".datastore-chart").get_attribute("innerHTML") != before,
+        browser, lambda: find(browser, ".datastore-chart").get_attribute("innerHTML") != before
     )
     assert path.partition("?")[2].split("&")[0] in browser.current_url
     assert is_same_page(browser)

@@ -64,11 +64,7 @@ def test_a_resource_is_a_dataset_of_schema_org(client: Client, db: None) -> None
     assert data["publisher"] == {
         "@type": "Organization",
         "name": "Office of waters",
-        "contactPoint": {
-            "@type": "ContactPoint",
-            "name": "Desk 3",
-            "email": "office@example.org",
-        },
+        "contactPoint": {"@type": "ContactPoint", "name": "Desk 3", "email": "office@example.org"},
     }
     assert data["includedInDataCatalog"]["@id"] == "http://testserver/en/datastore/"
     assert data["distribution"][0] == {

@@ -99,7 +99,6 @@ class _Call:
         return self.address.removesuffix(f"/api/action/{_ACTION}")
 
     def write_members(self, write: Callable[[Json], str]) -> str:
-        """Write the members as an object of JSON or Python, each on a line."""
         lines = [f"  {_dump(name)}: {write(value)},\n" for name, value in self.members.items()]
         return f"{{\n{''.join(lines).removesuffix(chr(10)).removesuffix(',')}\n}}"
 
@@ -113,7 +112,6 @@ _ESCAPED_CONTROLS = {code: f"\\u{code:04x}" for code in BIDI_CONTROLS}
 
 
 def _write_answer(found: SearchAnswer) -> str:
-    """Write the beginning of the answer: its first record, cut where it is long."""
     first = next(found.texts, b"").decode()
     if len(first) > MAX_SHOWN_RECORD_LENGTH:
         first = f"{first[:MAX_SHOWN_RECORD_LENGTH]}…"
@@ -175,7 +173,6 @@ def _write_ckanapi(call: _Call) -> str:
 
 
 def _write_imports(call: _Call, packages: Iterable[str]) -> str:
-    """Import packages, and the module that reads a token from the environment."""
     first = "import os\n\n" if call.needs_token else ""
     return first + "".join(f"import {package}\n" for package in packages) + "\n"
 

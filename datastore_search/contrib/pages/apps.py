@@ -11,8 +11,6 @@ from ...contributions import Contribution
 
 
 class PagesConfig(ContribAppConfig):
-    """Pages of resources, records, charts and maps."""
-
     def contribute(self) -> Iterator[Contribution]:
         from ...downloads.formats import DumpFormat, formats
         from ...downloads.parameters import DumpParameters

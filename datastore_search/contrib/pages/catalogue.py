@@ -84,7 +84,6 @@ def _list_texts(metadata: Dataset) -> Iterator[tuple[str, str, str]]:
 
 
 def _show_origin(question: PageQuestion) -> Mapping[str, Any] | None:
-    """Show who publishes a resource, and its licence."""
     metadata = get_metadata(question.read.resource)
     title, address, _is_open = describe_license(metadata.license)
     return {
@@ -182,7 +181,6 @@ class CatalogueView(PageView):
         return response
 
     def _describe_table(self, resource: Resource) -> dict[str, Any]:
-        """Describe a resource with its numbers of records and fields as text."""
         version, fields = resource.table_version, cast("Any", resource).field_count
         records = version.record_count if version else 0
         loaded = localtime(version.published_at) if version and version.published_at else None

@@ -122,7 +122,6 @@ def find_column(name: str, columns: Iterable[Column]) -> Column | None:
 def choose_columns(
     columns: Sequence[Column], query: PageQuery, profiles: Profiles | None = None
 ) -> ColumnChoice:
-    """Choose and order the columns that a page shows; texts of few values are categories."""
     fields = profiles.fields if profiles else {}
     texts = [each.name for each in columns if each.type.is_text and each.name in fields]
     few = {name for name in texts if has_few_values(fields[name], _MAX_TAGS)}

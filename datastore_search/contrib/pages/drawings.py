@@ -25,7 +25,7 @@ from .charts.data import ChartQuery
 from .charts.png import can_draw_png, draw_png
 from .columns import Column, choose_columns
 from .head import build_chips, describe_head
-from .maps.geometry import MapQuery
+from .maps.places import MapQuery
 from .page import ResourcePageView
 from .question import OF_TABLE, PageQuery, Pair, QueryString, describe_parameter_errors
 from .sections import PageQuestion, Place, build_sections
@@ -36,11 +36,7 @@ File = tuple[str, str | bytes]
 
 #: Files of drawings, by the version of their resource and what was asked.
 _files: BoundedCache[Hashable, File] = BoundedCache(
-    "drawings",
-    200,
-    max_size=16 * 2**20,
-    max_value_size=2**21,
-    measure=lambda file: len(file[1]),
+    "drawings", 200, max_size=16 * 2**20, max_value_size=2**21, measure=lambda file: len(file[1])
 )
 
 
@@ -163,8 +159,6 @@ class QuestionDrawing(ABC, Generic[Shown, Data]):
 
 
 class DrawingView(ResourcePageView):
-    """The page of a chart or map: a form, the drawing and its figures, and files of both."""
-
     can_be_embedded = True
     drawing_class: ClassVar[type[QuestionDrawing[Any, Any]]]
 

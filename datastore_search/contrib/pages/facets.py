@@ -33,14 +33,7 @@ from .columns import (
     draw_histogram,
 )
 from .head import Input, build_input
-from .question import (
-    OF_TABLE,
-    YES_OR_NO,
-    FieldCondition,
-    PageQuery,
-    join_conditions,
-    write_change,
-)
+from .question import OF_TABLE, YES_OR_NO, FieldCondition, PageQuery, join_conditions, write_change
 from .sections import PageQuestion, Place, Section
 from .values import Digits, format_value, parse_typed_value, write_value
 
@@ -328,10 +321,7 @@ class _Builder:
             operators = ("contains",) if column.type.is_list else ()
         inputs = tuple(
             build_input(
-                f"facet-{position}-{operator}",
-                self._fields[column.name],
-                operator,
-                self._asked,
+                f"facet-{position}-{operator}", self._fields[column.name], operator, self._asked
             )
             for operator in operators
         )

@@ -33,7 +33,7 @@ from .columns import (
     describe_fields,
     list_facet_fields,
 )
-from .maps.geometry import has_map
+from .maps.places import has_map
 from .page import ResourcePageView, add_query_string
 from .question import (
     CHOSEN_VALUE,
@@ -118,7 +118,6 @@ class _ChipBuilder:
             yield value, self._say(name, operator, operand, shown)
 
     def _say(self, name: str, operator: Operator, operand: Json, shown: Sequence[Phrase]) -> Phrase:
-        """Put a condition into the words of its operator, with the values as they are shown."""
         words = operator.choose_words(operand)
         # As many as the words name: a wrong condition may have fewer.
         all_shown = [*shown, *[_MORE] * words.count("%(value")]
@@ -332,7 +331,6 @@ MAX_SUGGESTED_FIELDS, MAX_SUGGESTED_VALUES = 3, 5
 
 
 def describe_head(question: PageQuestion, present: str) -> dict[str, Any]:
-    """Describe what is above a view, ``present``: the resource, tabs, forms and chips."""
     resource, query = question.read.resource, question.query
     version, description = resource.table_version, resource.local_description.text
     return {

@@ -308,8 +308,6 @@ class ResourcePageView(ResourceWebView, PageView):
 
 
 class NamedPageView(ResourceWebView, PageView):
-    """Redirect from an address with the name or an alias of a resource to the one with its id."""
-
     def answer(self, read: ConsistentRead) -> HttpResponse:
         self.check_may_read(read.resource, self.kwargs["resource_id"])
         path = reverse_in_locale(self.request, "resource", read.resource.pk)

@@ -426,8 +426,6 @@ def list_shared_parameters(query: PageQuery) -> list[Pair]:
 
 
 class PageQueryParser:
-    """Parses one address, whose errors are kept beside what they are about."""
-
     def __init__(self, pairs: Iterable[Pair], read: ConsistentRead) -> None:
         """Take clean parameters; the limits of their ``filters`` are those of the API."""
         self._pairs = [pair for pair in pairs if pair[0] != "page"]

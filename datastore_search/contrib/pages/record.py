@@ -14,8 +14,8 @@ from ...messages.requests import UnknownRecord
 from ...search import ID, ConsistentRead, Query, read_answer
 from ...web.addresses import find_search_path, reverse_in_locale
 from .columns import Column
-from .maps.geometry import has_map
 from .maps.map import Map
+from .maps.places import has_map
 from .page import ResourcePageView, add_query_string
 from .question import PageQuery
 from .records import (
@@ -39,7 +39,6 @@ class RecordView(ResourcePageView):
     def build_context(
         self, read: ConsistentRead, query: PageQuery, columns: Sequence[Column]
     ) -> dict[str, Any]:
-        """Show the record with the key of the address."""
         resource, key = read.resource, self.kwargs["key"]
         found = self._find_beside(read, query, key)
         record, beside = found or (_find_by_key(read, key), {})
@@ -107,7 +106,6 @@ def _find_by_key(read: ConsistentRead, key: str) -> Record:
 
 
 def _read_records(read: ConsistentRead, query: Query) -> list[Record]:
-    """Read whole records."""
     query = replace(query, fields=(ID, *read.relation.types), include_total=False)
     with closing(read_answer(read, query)) as found:
         return [parse_record(text) for text in found.texts]

@@ -26,16 +26,9 @@ from ...models import Resource, read_profiles
 from ...search import ConsistentRead
 from ...web.addresses import ResourceAddresses, find_path, find_search_path, reverse_in_locale
 from ...web.views import parse_page_number
-from .columns import (
-    Column,
-    ColumnChoice,
-    FieldNote,
-    choose_columns,
-    choose_names,
-    describe_fields,
-)
+from .columns import Column, ColumnChoice, FieldNote, choose_columns, choose_names, describe_fields
 from .head import build_chips, describe_head
-from .maps.geometry import has_map
+from .maps.places import has_map
 from .page import Parameters, ResourcePageView, add_query_string
 from .question import (
     EMBED,

@@ -126,7 +126,6 @@ def parse_end_of_day(kind: FieldType, text: str) -> str | None:
 
 
 def format_date_example() -> str:
-    """Write the last day of a year as the page's language does, for a message."""
     numbers = {"d": "31", "m": "12", "Y": "2026"}
     separator = next((mark for mark in get_format("SHORT_DATE_FORMAT") if mark in "./-"), "/")
     return separator.join(numbers[letter] for letter in _get_date_order())

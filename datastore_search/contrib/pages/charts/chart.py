@@ -22,14 +22,7 @@ from ....search import ConsistentRead, Query
 from ...analysis.errors import TooManyChartGroups
 from ..drawings import DrawingView, File, Option, QuestionDrawing, list_options
 from ..question import Pair, QueryString
-from ..values import (
-    Phrase,
-    compose_phrase,
-    format_number,
-    join_phrases,
-    mark_text,
-    write_language,
-)
+from ..values import Phrase, compose_phrase, format_number, join_phrases, mark_text, write_language
 from .data import (
     FIGURES,
     FORMS,
@@ -211,12 +204,10 @@ class _Scale:
         return cls(math.floor(low / step) * step, math.ceil(high / step) * step, step, unit)
 
     def place(self, size: float) -> float:
-        """Return the place of a value, from 0 to 1."""
         return (size - self.low) / (self.high - self.low)
 
     @property
     def lines(self) -> Iterator[tuple[int, float, str]]:
-        """The numbers and places of the lines, and their labels."""
         first, last = round(self.low / self.step), round(self.high / self.step)
         for number in range(first, last + 1):
             text = format_number(f"{number * self.step:.12g}".replace("e+", "e"))
@@ -326,7 +317,6 @@ def _choose_labels(drawing: Drawing) -> dict[int, str]:
 
 
 def _measure_row(labels: Mapping[int, str]) -> float:
-    """Measure labels side by side, each as wide as the widest."""
     return len(labels) * (max(map(measure_text, labels.values()), default=0.0) + _GAP)
 
 
@@ -346,7 +336,6 @@ def write_share(share: float) -> str:
 
 
 def write_box(x: float, y: float, width: float, height: float) -> str:
-    """Write the place and the size of a bar."""
     top, size = write_coordinate(y), write_coordinate(height)
     return f'x="{write_share(x)}" y="{top}" width="{write_share(width)}" height="{size}"'
 
@@ -458,7 +447,6 @@ class ChartView(DrawingView):
 
 
 def _summarise(chart: ChartQuery, data: ChartData) -> Iterator[Phrase]:
-    """Say in words what the chart shows."""
     points = [
         (point, group.value, series)
         for group in data.groups

@@ -114,7 +114,6 @@ class Grouping:
 
     @property
     def label(self) -> Phrase:
-        """The field and its periods in words."""
         field, is_logarithmic = self.column.marked_label, self.group.is_logarithmic
         step = _("in logarithmic ranges") if is_logarithmic else str(STEPS[self.step])
         is_named = self.step in INTERVALS or is_logarithmic
@@ -139,7 +138,6 @@ class ChartQuery:
 
     @property
     def metric(self) -> Metric:
-        """The figure, as the column ``value``."""
         return Metric("value", self.figure, self.of.name if self.of else "")
 
     @property
@@ -149,7 +147,6 @@ class ChartQuery:
 
     @property
     def figure_label(self) -> Phrase:
-        """What is measured, in words."""
         if self.of is None:
             return mark_text(str(FIGURES["count"]))
         figure = str(FIGURES[self.figure])
@@ -187,7 +184,6 @@ class ChartParser:
     def __init__(
         self, columns: Sequence[Column], profiles: Mapping[str, Mapping[str, Any]]
     ) -> None:
-        """Take the columns of all fields."""
         self._columns = columns
         self.groupable = [column for column in columns if not column.type.is_nested]
         self.measurable = [column for column in columns if column.type.is_number]
@@ -225,7 +221,6 @@ class ChartParser:
         return self._build(figure, of, by, split, sent)
 
     def propose(self, shown: ChartQuery | None) -> list[ChartQuery]:
-        """Propose other charts than the one shown."""
         charts = [chart for chart in dict.fromkeys(self._propose(shown)) if chart != shown]
         return charts[:_MAX_PROPOSALS]
 
@@ -362,7 +357,6 @@ def list_steps(group: GroupBy, keys: Iterable[Key], most: int) -> dict[Key, tupl
 
 
 def _parse_bound(key: object, *, is_moment: bool) -> Bound:
-    """Parse the beginning of a step; None for a date that does not exist, and for no number."""
     try:
         if is_moment:
             return datetime.fromisoformat(str(key)[:19])
@@ -615,7 +609,6 @@ def _label_step(by: Grouping, low: Bound, high: Bound) -> str:
 
 
 def _find_equal(by: Grouping, key: Key) -> tuple[Pair, ...] | None:
-    """List the parameters that find the records with a value; None if there are none."""
     name = by.column.name
     if key is None:
         return ((f"empty.{name}", "yes"),)

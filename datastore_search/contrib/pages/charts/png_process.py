@@ -28,11 +28,7 @@ def render(svg: str, font: str, zoom: float) -> bytes:
     draw: Callable[..., bytes] = import_module("resvg_py").svg_to_bytes
     return bytes(
         draw(
-            svg_string=svg,
-            background="white",
-            zoom=zoom,
-            font_family=font,
-            sans_serif_family=font,
+            svg_string=svg, background="white", zoom=zoom, font_family=font, sans_serif_family=font
         )
     )
 

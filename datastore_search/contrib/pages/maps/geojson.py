@@ -23,14 +23,7 @@ from ....messages.downloads import UnwritableFile
 from ....messages.parameters import InvalidParameter, UnknownField
 from ....models import read_profiles
 from ....search import ID, RecordCopy
-from .geometry import (
-    GEOMETRIES,
-    NUMBERS,
-    PlaceFields,
-    build_point,
-    find_place_fields,
-    read_geometry,
-)
+from .places import GEOMETRIES, NUMBERS, PlaceFields, build_point, find_place_fields, read_geometry
 
 _JSON_NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 

@@ -25,8 +25,17 @@ from ..conf import conf
 from ..drawings import DrawingView, File, Option, QuestionDrawing, list_options
 from ..question import QueryString
 from ..values import Phrase, compose_phrase, format_number, mark_text, write_language
-from .data import GRID_CELLS, MapData, MapPlace, MapReader
-from .geometry import MAX_LATITUDE, MAX_LONGITUDE, MapParser, MapQuery, Position
+from .places import (
+    GRID_CELLS,
+    MAX_LATITUDE,
+    MAX_LONGITUDE,
+    MapData,
+    MapParser,
+    MapPlace,
+    MapQuery,
+    MapReader,
+    Position,
+)
 
 # The file of outlines -----------------------------------------------------------------------------
 
@@ -72,7 +81,6 @@ def show_outlines(request: HttpRequest) -> HttpResponse:
 
 
 def read_path(layer: str) -> str:
-    """Read the path of ``land`` or ``borders``."""
     return _read_outlines().partition(f'id="{layer}" d="')[2].partition('"')[0]
 
 
@@ -171,8 +179,6 @@ class MapDrawing:
 
 @dataclass(frozen=True, slots=True)
 class _Projection:
-    """Degrees to coordinates of the drawing."""
-
     west: float
     north: float
     east: float
@@ -188,7 +194,6 @@ class _Projection:
 
 
 def draw_map(data: MapData, title: str) -> MapDrawing | None:
-    """Draw a map; None without places."""
     positions = [each for place in data.places for path in place.paths for each in path.positions]
     if not positions:
         return None
@@ -231,10 +236,7 @@ def _choose_projection(positions: Sequence[Position]) -> tuple[_Projection, int]
     scale = min(_WIDTH / (width * cosine), drawn_height / height)
     width, height = _WIDTH / (scale * cosine), drawn_height / scale
     west, south = (west + east - width) / 2, (south + north - height) / 2
-    return (
-        _Projection(west, south + height, west + width, south, scale, cosine),
-        drawn_height,
-    )
+    return (_Projection(west, south + height, west + width, south, scale, cosine), drawn_height)
 
 
 # Outlines -----------------------------------------------------------------------------------------
@@ -269,7 +271,6 @@ def _draw_names(drawing: MapDrawing, projection: _Projection) -> None:
 
 
 def _draw_lines(drawing: MapDrawing, projection: _Projection) -> None:
-    """Draw the lines of latitude and longitude, and their degrees at the edges."""
     span = max(projection.east - projection.west, projection.north - projection.south)
     step = next((each for each in reversed(_STEPS) if span / each <= _MAX_LINES), _STEPS[0])
     for degrees in _list_multiples(projection.west, projection.east, step, MAX_LONGITUDE):
@@ -316,10 +317,7 @@ def _draw_scale(drawing: MapDrawing, projection: _Projection) -> None:
 
 
 def _draw_place(
-    place: MapPlace,
-    project: Callable[[Position], tuple[float, float]],
-    largest: int,
-    most: float,
+    place: MapPlace, project: Callable[[Position], tuple[float, float]], largest: int, most: float
 ) -> Iterator[Mark]:
     """Draw a place; the area of a cluster grows with its records, up to a radius."""
     share = math.sqrt(place.count / largest)
@@ -345,7 +343,6 @@ def _draw_place(
 
 
 def _write_count(count: int) -> str:
-    """Write a count in the few letters of a circle."""
     if count < _THOUSAND:
         return str(count)
     thousands = count / _THOUSAND
@@ -371,14 +368,12 @@ class Map(QuestionDrawing[MapQuery, MapData]):
 
     @property
     def title(self) -> Phrase:
-        """The map of the resource, by its title."""
         title = self.resource.local_title
         name = mark_text(show_bidi_controls(title.text), title.language)
         return compose_phrase(_("Map of %(resource)s"), resource=name)
 
     @property
     def outlines_link(self) -> str:
-        """The link to the outlines, beside the data page."""
         return f"{self.page_path}../outlines.svg"
 
     def describe(self) -> dict[str, Any]:
@@ -392,7 +387,6 @@ class Map(QuestionDrawing[MapQuery, MapData]):
         }
 
     def describe_page(self, address: QueryString) -> dict[str, Any]:
-        """Describe what can be chosen, with what the map has, and what a script needs."""
         chosen = dict(self.pairs)
         none = Option("", _("no field"))
         numbers = list_options(self.parser.numbers)
@@ -446,7 +440,6 @@ class MapView(DrawingView):
 
 
 def _summarise(data: MapData) -> Iterator[str]:
-    """Say in words what the map shows."""
     numbers = {"shown": format_count(data.record_count), "total": format_count(data.total)}
     if data.is_clustered:
         numbers["places"] = format_count(len(data.places))

@@ -1,0 +1,492 @@
+"""
+Where records are: fields with degrees or GeoJSON, and the places of the matching records on a map.
+
+Few records are read with their places.  Of many, PostgreSQL counts those in each cell of a grid, so
+that no more than the cells are ever in memory.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, suppress
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import Any, NamedTuple
+
+from ....field_types import NotOfType, dump_json_as_sent, field_types, refuse_constant
+from ....filters import Comparison, Condition
+from ....filters.words import remove_diacritics
+from ....messages import shorten
+from ....messages.bidi import show_bidi_controls
+from ....messages.numbers import format_count
+from ....search import ID, ConsistentRead, Query, read_answer
+from ...analysis.aggregates import AggregateQuery, read_aggregate
+from ...analysis.groups import GroupBy
+from ...analysis.metrics import Metric
+from ..columns import Column, find_column
+from ..question import Pair, QueryString
+from ..records import encode_key, list_key_fields, parse_record
+from ..values import format_number, format_value
+
+MAX_LATITUDE, MAX_LONGITUDE = 90, 180
+
+#: Words of names, without accents and in lower case, in some languages.
+_LATITUDE = re.compile("lat|latitude|latitud|latitudine|breite|breitengrad|vi|lintang|العرض")
+_LONGITUDE = re.compile(
+    "lon|lng|long|longitude|longitud|longitudine|lange|langengrad|laenge|laengengrad|kinh|bujur"
+    "|الطول"
+)
+_GEOMETRY_NAME = re.compile(
+    "geometry|geom|geojson|geo_shape|geoshape|shape|the_geom|wkb_geometry|géometrie|geometrie"
+    "|geometria|geopoint|geo_point"
+)
+
+#: The types of fields with GeoJSON.
+GEOMETRIES = frozenset({"json", "text"})
+NUMBERS = frozenset(name for name, kind in field_types.items() if kind.is_number)
+
+#: Words in ``siteLat``, ``site_lat`` and ``Vĩ độ``.
+_WORD = re.compile(r"[^\W\d_]+")
+_HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
+
+
+class PlaceFields(NamedTuple):
+    """The names of the fields with the places of records: a pair with degrees, or GeoJSON."""
+
+    lat: str = ""
+    lon: str = ""
+    geometry: str = ""
+
+
+def find_place_fields(
+    types: Mapping[str, str], profiles: Mapping[str, Mapping[str, Any]]
+) -> PlaceFields | None:
+    """
+    Find the first pair of latitude and longitude, such as ``start_lat`` and ``start_lon``.
+
+    Without one, find the first field whose name is one of GeoJSON.
+    """
+
+    def is_within(name: str, size: int) -> bool:
+        profile = profiles.get(name, {})
+        try:
+            return float(profile["min"]) >= -size and float(profile["max"]) <= size
+        except (KeyError, TypeError, ValueError, OverflowError):
+            return True
+
+    names = [name for name in types if types[name] in NUMBERS]
+    longitudes = {
+        rest: name
+        for name in reversed(names)
+        for rest in _find_rest(name, _LONGITUDE)
+        if is_within(name, MAX_LONGITUDE)
+    }
+    for name in names:
+        for rest in _find_rest(name, _LATITUDE):
+            if rest in longitudes and is_within(name, MAX_LATITUDE):
+                return PlaceFields(name, longitudes[rest])
+    for name, kind in types.items():
+        if kind in GEOMETRIES and _GEOMETRY_NAME.fullmatch(name.strip().casefold()):
+            return PlaceFields(geometry=name)
+    return None
+
+
+def _find_rest(name: str, words: re.Pattern[str]) -> Iterator[tuple[str, ...]]:
+    """Find the other words of a name that has one of some words."""
+    found = _WORD.findall(remove_diacritics(_HUMP.sub(" ", name)).casefold())
+    for position, word in enumerate(found):
+        if words.fullmatch(word):
+            yield (*found[:position], "", *found[position + 1 :])
+
+
+# GeoJSON ------------------------------------------------------------------------------------------
+
+#: Longitude and latitude, in degrees.
+Position = tuple[float, float]
+
+#: Objects within each other.
+_MAX_DEPTH = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Path:
+    """A point, a line or, if it ``is_area``, a ring of an area, by its positions."""
+
+    positions: tuple[Position, ...]
+    is_area: bool = False
+
+
+def list_paths(geometry: object, depth: int = 0) -> Iterator[Path]:
+    """
+    List the paths of a GeoJSON object; what is none, and what is beyond the globe, is left out.
+
+    Source: RFC 7946, sections 3 and 4.
+    """
+    if not isinstance(geometry, Mapping) or depth > _MAX_DEPTH:
+        return
+    kind, coordinates = str(geometry.get("type")), geometry.get("coordinates")
+    if kind in _PATHS:
+        for path in _PATHS[kind](coordinates):
+            yield from _build_path(path, is_area=kind.endswith("Polygon"))
+        return
+    for member in (
+        geometry.get("geometry"),
+        *_get_list(geometry.get("features")),
+        *_get_list(geometry.get("geometries")),
+    ):
+        yield from list_paths(member, depth + 1)
+
+
+def _get_list(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+#: Lists of positions in the coordinates of each type.
+_PATHS: Mapping[str, Callable[[object], list[Any]]] = {
+    "Point": lambda point: [[point]],
+    "MultiPoint": lambda points: [[point] for point in _get_list(points)],
+    "LineString": lambda line: [line],
+    "MultiLineString": _get_list,
+    "Polygon": _get_list,
+    "MultiPolygon": lambda areas: [ring for area in _get_list(areas) for ring in _get_list(area)],
+}
+
+
+def _build_path(coordinates: object, *, is_area: bool) -> Iterator[Path]:
+    positions = []
+    for each in _get_list(coordinates):
+        try:
+            longitude, latitude = float(each[0]), float(each[1])
+        except (TypeError, ValueError, LookupError, OverflowError):
+            return
+        # NaN is not within.
+        if not (abs(longitude) <= MAX_LONGITUDE and abs(latitude) <= MAX_LATITUDE):
+            return
+        positions.append((longitude, latitude))
+    if positions:
+        yield Path(tuple(positions), is_area=is_area)
+
+
+_GEOMETRY_TYPES = frozenset({*_PATHS, "GeometryCollection"})
+
+
+def build_point(latitude: str | None, longitude: str | None) -> str | None:
+    """Build a GeoJSON point from the texts of two numbers; None for what is beyond the globe."""
+    if latitude is None or longitude is None:
+        return None
+    # NaN is not within.
+    if not (abs(float(latitude)) <= MAX_LATITUDE and abs(float(longitude)) <= MAX_LONGITUDE):
+        return None
+    return f'{{"type":"Point","coordinates":[{longitude},{latitude}]}}'
+
+
+def read_geometry(text: str | None) -> str | None:
+    """Read the GeoJSON text of a geometry, or of the one in a feature; None for no place."""
+    if text is None:
+        return None
+    try:
+        value = json.loads(
+            text, parse_float=Decimal, parse_int=Decimal, parse_constant=refuse_constant
+        )
+        is_feature = isinstance(value, dict) and value.get("type") == "Feature"
+        geometry = value.get("geometry") if is_feature else value
+        if not isinstance(geometry, dict) or str(geometry.get("type")) not in _GEOMETRY_TYPES:
+            return None
+        if not any(list_paths(geometry)):
+            return None
+        return dump_json_as_sent(geometry) if is_feature else text
+    except (ValueError, ArithmeticError, RecursionError, NotOfType):
+        return None
+
+
+# A map of a question ------------------------------------------------------------------------------
+
+PARAMETERS = ("lat", "lon", "geometry", "title")
+
+#: Names of fields with the titles of records, the best first.
+_TITLES = ("title", "name", "label", "tên", "nom", "nombre")
+
+
+@dataclass(frozen=True, slots=True)
+class MapQuery:
+    """One map: of a pair of fields with degrees, or of a field with GeoJSON."""
+
+    latitude: Column | None
+    longitude: Column | None
+    geometry: Column | None
+    title: Column | None
+
+    @property
+    def pairs(self) -> tuple[Pair, ...]:
+        columns = (self.latitude, self.longitude, self.geometry, self.title)
+        return tuple(
+            (name, column.name)
+            for name, column in zip(PARAMETERS, columns, strict=True)
+            if column is not None
+        )
+
+
+class MapParser:
+    """Reads what a map shows from an address, or proposes it."""
+
+    def __init__(
+        self, columns: Sequence[Column], profiles: Mapping[str, Mapping[str, Any]]
+    ) -> None:
+        self.numbers = [column for column in columns if column.type.is_number]
+        self.geometries = [column for column in columns if column.type.name in GEOMETRIES]
+        self.titles = [column for column in columns if column.type.is_text]
+        self._columns, self._profiles = columns, profiles
+
+    def parse(self, sent: Mapping[str, str]) -> MapQuery | None:
+        """
+        Read a map; without fields for the places, propose them.  None if no field suits.
+
+        Raises: ``UnknownField``.
+        """
+        latitude = find_column(sent.get("lat", ""), self.numbers)
+        longitude = find_column(sent.get("lon", ""), self.numbers)
+        geometry = find_column(sent.get("geometry", ""), self.geometries)
+        title = find_column(sent.get("title", ""), self.titles)
+        if not geometry and not (latitude and longitude):
+            types = {column.name: column.type.name for column in self._columns}
+            found = find_place_fields(types, self._profiles)
+            if not found:
+                return None
+            latitude, longitude, geometry = (find_column(name, self._columns) for name in found)
+        if geometry:
+            latitude = longitude = None
+        titles = [column for column in self.titles if column != geometry]
+        names = {column.name.casefold(): column for column in reversed(titles)}
+        best = [names[name] for name in _TITLES if name in names]
+        proposed = next(iter([*best, *titles]), None)
+        return MapQuery(latitude, longitude, geometry, title or proposed)
+
+
+def has_map(columns: Sequence[Column], profiles: Mapping[str, Mapping[str, Any]]) -> bool:
+    types = {column.name: column.type.name for column in columns}
+    return find_place_fields(types, profiles) is not None
+
+
+# The places of a map ------------------------------------------------------------------------------
+
+#: Records that are drawn one by one.
+MAX_PLACES = 500
+
+#: Cells of the grid along each side, each with a cluster.
+GRID_CELLS = 8
+
+#: Records whose GeoJSON is read, their bytes together, and the positions of a map.
+MAX_SHAPES = 250
+MAX_SHAPES_BYTES = 4_000_000
+
+_MAX_TITLE_LENGTH = 80
+
+Record = Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class MapPlace:
+    """
+    A record on the map, or a cluster of ``count`` records around the middle of their places.
+
+    ``link`` is that to the record, or to the map of the cluster alone; ``table_link`` leads to the
+    records of a cluster.  Both are empty on a map without links.  ``position`` is latitude and
+    longitude as people read them.
+    """
+
+    paths: tuple[Path, ...]
+    title: str
+    position: str
+    link: str
+    table_link: str
+    count: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class MapData:
+    """
+    What a map shows.
+
+    ``total`` is the number of matches; those in ``places`` are on the map, as clusters if it
+    ``is_clustered``.  ``missing`` records have no place; others are left out, as they are too many.
+    ``title_language`` is the titles' language; empty if it is unknown, or if they are numbers.
+    """
+
+    places: tuple[MapPlace, ...]
+    total: int
+    missing: int
+    is_clustered: bool = False
+    title_language: str = ""
+
+    @property
+    def record_count(self) -> int:
+        return sum(place.count for place in self.places)
+
+
+@dataclass(frozen=True, slots=True)
+class MapReader:
+    """
+    Reads the places of the matches of a query; ``question`` has the parameters of their page.
+
+    Links lead to pages below ``page_path``, the path of the data page; with None there are none.
+    """
+
+    read: ConsistentRead
+    query: Query
+    shown: MapQuery
+    question: QueryString
+    page_path: str | None
+
+    def read_places(self) -> MapData:
+        """
+        Read the places.
+
+        Raises: as ``search.read_answer`` and ``analysis.aggregates.read_aggregate``.
+        """
+        latitude, longitude = self.shown.latitude, self.shown.longitude
+        if not latitude or not longitude:
+            return self._read_shapes()
+        located = self._add_conditions(
+            Comparison(latitude.name, "gte", -MAX_LATITUDE),
+            Comparison(latitude.name, "lte", MAX_LATITUDE),
+            Comparison(longitude.name, "gte", -MAX_LONGITUDE),
+            Comparison(longitude.name, "lte", MAX_LONGITUDE),
+        )
+        total = self._count(self.query)
+        # The clusters know the number of their records, which is not counted before.
+        if total > MAX_PLACES:
+            clusters = self._read_clusters(located, latitude, longitude)
+            found = sum(place.count for place in clusters)
+            if found > MAX_PLACES:
+                return MapData(clusters, total, total - found, is_clustered=True)
+        places = self._read_records(located, latitude, longitude)
+        return MapData(places, total, total - len(places), title_language=self.title_language)
+
+    @property
+    def title_language(self) -> str:
+        return self.shown.title.value_language if self.shown.title else ""
+
+    def _add_conditions(self, *conditions: Condition) -> Query:
+        return replace(self.query, filters=(*self.query.filters, *conditions))
+
+    def _count(self, query: Query) -> int:
+        with closing(read_answer(self.read, replace(query, limit=0))) as found:
+            return found.total or 0
+
+    # One by one -----------------------------------------------------------------------------------
+
+    def _read_texts(self, query: Query, limit: int, *columns: Column) -> Iterator[bytes]:
+        names = [column.name for column in (*columns, self.shown.title) if column]
+        fields = dict.fromkeys([ID, *list_key_fields(self.read.resource), *names])
+        search = replace(query, limit=limit, fields=tuple(fields), include_total=False)
+        with closing(read_answer(self.read, search)) as found:
+            yield from found.texts
+
+    def _read_records(
+        self, query: Query, latitude: Column, longitude: Column
+    ) -> tuple[MapPlace, ...]:
+        places = []
+        for text in self._read_texts(query, MAX_PLACES, latitude, longitude):
+            record = parse_record(text)
+            y, x = str(record[latitude.name]), str(record[longitude.name])
+            path = Path(((float(x), float(y)),))
+            places.append(self._build_place(record, (path,), _write_position(y, x)))
+        return tuple(places)
+
+    def _read_shapes(self) -> MapData:
+        column = self.shown.geometry
+        if not column:
+            return MapData((), 0, 0)
+        filled = self._add_conditions(Comparison(column.name, "isnull", value=False))
+        total, found = self._count(self.query), self._count(filled)
+        places, unread, size = [], 0, 0
+        for text in self._read_texts(filled, MAX_SHAPES, column):
+            size += len(text)
+            if size > MAX_SHAPES_BYTES:
+                break
+            record = parse_record(text)
+            geometry = record[column.name]
+            with suppress(ValueError, RecursionError):
+                geometry = json.loads(geometry) if isinstance(geometry, str) else geometry
+            paths = tuple(list_paths(geometry))
+            if paths:
+                # The middle of the box around it.
+                ends = zip(*(each for path in paths for each in path.positions), strict=True)
+                x, y = (f"{(min(each) + max(each)) / 2:.4f}" for each in ends)
+                places.append(self._build_place(record, paths, _write_position(y, x)))
+            else:
+                unread += 1
+        missing = total - found + unread
+        return MapData(tuple(places), total, missing, title_language=self.title_language)
+
+    def _build_place(self, record: Record, paths: tuple[Path, ...], position: str) -> MapPlace:
+        column = self.shown.title
+        value = record[column.name] if column else None
+        title = f"{record[ID]}"
+        if column and value not in {None, ""}:
+            title = format_value(column.type, value)
+        link = self._link(f"r/{encode_key(self.read.resource, record)}/", self.question)
+        return MapPlace(
+            paths, shorten(show_bidi_controls(title), _MAX_TITLE_LENGTH), position, link, link
+        )
+
+    # Clusters -------------------------------------------------------------------------------------
+
+    def _read_clusters(
+        self, query: Query, latitude: Column, longitude: Column
+    ) -> tuple[MapPlace, ...]:
+        groups = {
+            "row": GroupBy(latitude.name, bins=GRID_CELLS),
+            "cell": GroupBy(longitude.name, bins=GRID_CELLS),
+        }
+        metrics = [Metric("count", "count")]
+        metrics += [
+            Metric(f"{metric}_{axis}", metric, column.name)
+            for axis, column in (("y", latitude), ("x", longitude))
+            for metric in ("min", "max")
+        ]
+        asked = replace(query, limit=GRID_CELLS**2)
+        aggregate = AggregateQuery(asked, groups, tuple(metrics))
+        with closing(read_aggregate(self.read, aggregate)) as found:
+            places = [
+                self._build_cluster(latitude.name, longitude.name, parse_record(text))
+                for text in found.texts
+            ]
+        return tuple(sorted(places, key=lambda place: -place.count))
+
+    def _build_cluster(self, latitude: str, longitude: str, cell: Record) -> MapPlace:
+        """
+        Build the cluster of a cell, in the middle of the box around its places.
+
+        PostgreSQL would take longer for the mean.
+        """
+        bounds = {
+            f"{end}.{name}": str(cell[f"{metric}_{axis}"])
+            for name, axis in ((latitude, "y"), (longitude, "x"))
+            for end, metric in (("from", "min"), ("to", "max"))
+        }
+        south, north, west, east = map(float, bounds.values())
+        typed = [(name, format_number(digits)) for name, digits in bounds.items()]
+        pairs = (*self.question.remove(*bounds).pairs, *typed)
+        count = int(str(cell["count"]))
+        y, x = (south + north) / 2, (west + east) / 2
+        table_link = self._link("", QueryString(pairs))
+        is_single_place = south == north and west == east
+        map_link = self._link("map/", QueryString((*pairs, *self.shown.pairs)))
+        return MapPlace(
+            (Path(((x, y),)),),
+            format_count(count),
+            _write_position(f"{y:.4f}", f"{x:.4f}"),
+            table_link if is_single_place else map_link,
+            table_link,
+            count,
+        )
+
+    def _link(self, page: str, address: QueryString) -> str:
+        return "" if self.page_path is None else f"{self.page_path}{page}{address.query}"
+
+
+def _write_position(latitude: str, longitude: str) -> str:
+    return f"{format_number(latitude)}; {format_number(longitude)}"
