@@ -18,7 +18,6 @@ from .conditions import (
     exclude_field,
     parse_filters,
 )
-from .equality import MAX_SHOWN_LENGTH, TypedFields
 from .full_text import (
     MAX_FULL_TEXT_FIELDS,
     MAX_SUBSTRINGS,
@@ -31,4 +30,10 @@ from .full_text import (
     parse_full_text_query,
     remove_operators,
 )
-from .operators import compile_field_key, compile_value_key, find_id_range
+from .operators import (
+    MAX_SHOWN_LENGTH,
+    TypedFields,
+    compile_field_key,
+    compile_value_key,
+    find_id_range,
+)

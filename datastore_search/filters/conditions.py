@@ -25,19 +25,20 @@ from ..messages.search import (
     UnknownOperator,
     UnsupportedOperator,
 )
-from .equality import MAX_SHOWN_LENGTH, TypedFields
 from .names import ID
-from .operators import ID_TYPE, TEXT_OPERATORS, Comparing, operators
+from .operators import (
+    ID_TYPE,
+    MAX_SHOWN_LENGTH,
+    TEXT_OPERATORS,
+    Comparing,
+    TypedFields,
+    operators,
+)
 
-#: Operations in one ``filters``.
+# Of one ``filters``: operations, groups within each other, and the values of all lists.
 MAX_OPERATIONS = 100
-
-#: Groups within each other.
 MAX_DEPTH = 9
-
-#: Values in all lists of one ``filters``.
 MAX_VALUES = 10_000
-
 MAX_TEXT_CONDITIONS = 10
 
 
@@ -94,7 +95,6 @@ class FiltersParser:
     """Parses the conditions of one query, perhaps given in several objects, and counts them."""
 
     def __init__(self) -> None:
-        """Begin without conditions."""
         self._operations = self._text_conditions = self._values = 0
         self._errors: list[InvalidParameter] = []
 
@@ -123,7 +123,6 @@ class FiltersParser:
         return conditions
 
     def _parse_members(self, members: Sequence[object], depth: int) -> tuple[Condition, ...]:
-        """Parse a list of objects, the members of a group."""
         self._check_size(len(members))
         if depth > MAX_DEPTH:
             raise InvalidParameters([FiltersTooDeep(most=MAX_DEPTH)])
@@ -141,15 +140,20 @@ class FiltersParser:
         return tuple(conditions)
 
     def _parse_object(self, members: Mapping[str, object], depth: int) -> tuple[Condition, ...]:
-        """Parse an object: field → condition, or a group → list of objects."""
         self._check_size(len(members))
         conditions: list[Condition] = []
         for name, condition in members.items():
-            if name.startswith("$") and not name.startswith("$$"):
-                conditions += self._parse_group(name, condition, depth + 1)
-            else:
+            if not name.startswith("$") or name.startswith("$$"):
                 field = name[1:] if name.startswith("$$") else name
                 conditions += self._parse_field(field, condition)
+            elif name not in _GROUPS:
+                self._errors.append(UnknownGroup(group=name[:MAX_SHOWN_LENGTH]))
+            elif not isinstance(condition, list):
+                self._errors.append(FiltersNotAnObject())
+            elif not condition:
+                self._errors.append(EmptyCondition())
+            else:
+                conditions.append(_GROUPS[name](self._parse_members(condition, depth + 1)))
         return tuple(conditions)
 
     def _check_size(self, members: int) -> None:
@@ -162,17 +166,6 @@ class FiltersParser:
             self._values += len(operand)
         if self._values > MAX_VALUES:
             raise InvalidParameters([TooManyFilterValues(most=MAX_VALUES)])
-
-    def _parse_group(self, name: str, members: object, depth: int) -> list[Condition]:
-        if name not in _GROUPS:
-            self._errors.append(UnknownGroup(group=name[:MAX_SHOWN_LENGTH]))
-        elif not isinstance(members, list):
-            self._errors.append(FiltersNotAnObject())
-        elif not members:
-            self._errors.append(EmptyCondition())
-        else:
-            return [_GROUPS[name](self._parse_members(members, depth))]
-        return []
 
     def _parse_field(self, field: str, condition: object) -> list[Condition]:
         if isinstance(condition, Mapping):
@@ -194,7 +187,6 @@ class FiltersParser:
         return conditions if len(conditions) == 1 else [Or(tuple(conditions), field)]
 
     def _parse_operators(self, field: str, operands: Mapping[str, object]) -> list[Condition]:
-        """Parse an object: operator → operand; all of them must hold."""
         if not operands:
             self._errors.append(EmptyCondition())
         self._check_size(len(operands))
@@ -204,27 +196,17 @@ class FiltersParser:
             self._text_conditions += operator in TEXT_OPERATORS
             self._count_values(operand)
             if operator not in operators:
-                self._errors.append(
-                    UnknownOperator(
-                        field=field,
-                        operator=operator[:MAX_SHOWN_LENGTH],
-                        operators=", ".join(operators),
-                    )
-                )
+                known, shown = ", ".join(operators), operator[:MAX_SHOWN_LENGTH]
+                self._errors.append(UnknownOperator(field=field, operator=shown, operators=known))
             elif not operators[operator].operand.takes(operand):
                 self._errors.append(InvalidFilterOperand(field=field, operator=operator))
+            elif operator == "in" and isinstance(operand, list):
+                conditions.append(In(field, tuple(operand)))
+            elif operator == "eq":
+                conditions.append(In(field, (cast("Json", operand),)))
             else:
-                conditions.append(_build_condition(field, operator, operand))
+                conditions.append(Comparison(field, operator, cast("Json", operand)))
         return conditions
-
-
-def _build_condition(field: str, operator: str, operand: object) -> Condition:
-    value = cast("Json", operand)
-    if operator == "in" and isinstance(operand, list):
-        return In(field, tuple(operand))
-    if operator == "eq":
-        return In(field, (value,))
-    return Comparison(field, operator, value)
 
 
 # In SQL -------------------------------------------------------------------------------------------
@@ -247,30 +229,26 @@ def _compile(condition: Condition, fields: TypedFields, errors: list[InvalidPara
     if known := fields.compiled.get(id(condition)):
         return known[1]
     count = len(errors)
-    clause = FALSE
+    clause: Clause | None = FALSE
     if isinstance(condition, And | Or):
         clauses = [_compile(member, fields, errors) for member in condition.conditions]
         clause = join_clauses(clauses, "AND" if isinstance(condition, And) else "OR")
     else:
+        name, operator, operand = condition.field, "in", cast("Json", ())
+        if isinstance(condition, In):
+            operand = condition.values
+        else:
+            operator, operand = condition.operator, condition.value
         try:
-            clause = _compile_comparison(condition, fields)
+            if name != ID and name not in fields.types:
+                raise UnknownField(field=name[:MAX_SHOWN_LENGTH])
+            kind = ID_TYPE if name == ID else field_types[fields.types[name]]
+            clause = operators[operator].compile(Comparing(name, kind, operator, operand, fields))
+            if clause is None:
+                raise UnsupportedOperator(field=name, type=kind.name, operator=operator)
         except InvalidParameter as error:
             errors.append(error)
-    if len(errors) == count:
-        fields.compiled[id(condition)] = condition, clause
-    return clause
-
-
-def _compile_comparison(condition: In | Comparison, fields: TypedFields) -> Clause:
-    name, operator, operand = condition.field, "in", cast("Json", ())
-    if isinstance(condition, In):
-        operand = condition.values
-    else:
-        operator, operand = condition.operator, condition.value
-    if name != ID and name not in fields.types:
-        raise UnknownField(field=name[:MAX_SHOWN_LENGTH])
-    kind = ID_TYPE if name == ID else field_types[fields.types[name]]
-    clause = operators[operator].compile(Comparing(name, kind, operator, operand, fields))
-    if clause is None:
-        raise UnsupportedOperator(field=name, type=kind.name, operator=operator)
+    if clause is None or len(errors) > count:
+        return FALSE
+    fields.compiled[id(condition)] = condition, clause
     return clause

@@ -20,7 +20,7 @@ from ..database.statements import Clause, compose, join_clauses
 from ..messages.parameters import InvalidParameter, InvalidParameters, UnknownField
 from ..messages.search import SubstringsNotPlain, TooManyFullTextFields, TooManyWords
 from .conditions import MAX_TEXT_CONDITIONS
-from .equality import MAX_SHOWN_LENGTH
+from .operators import MAX_SHOWN_LENGTH
 from .words import (
     build_pattern,
     compile_candidates,
@@ -39,12 +39,9 @@ MAX_FULL_TEXT_FIELDS = 5
 #: Words that are searched within words, together: each is a condition on the texts of the records.
 MAX_SUBSTRINGS = MAX_TEXT_CONDITIONS
 
-#: A longer text is not looked for as a whole value, and not in more fields.
-_MAX_WHOLE_LENGTH = 200
-_MAX_WHOLE_FIELDS = 50
-
-#: Records with a whole value that come first; those after them have the rank of their words.
-_MAX_WHOLE_RECORDS = 1_000
+#: A longer text is not looked for as a whole value, and not in more fields.  So many records with
+#: one come first; those after them have the rank of their words.
+_MAX_WHOLE_LENGTH, _MAX_WHOLE_FIELDS, _MAX_WHOLE_RECORDS = 200, 50, 1_000
 
 #: A shorter word is found as a whole word alone.
 MIN_SUBSTRING_LENGTH = 3
@@ -115,11 +112,7 @@ def parse_full_text_query(
 
 
 def _compile_text(name: str | None, text: str, options: FullTextOptions) -> FullTextQuery:
-    """
-    Compile a text that is searched in one field, or in all.
-
-    The index finds the records that have the words in any field.
-    """
+    """Compile a text that is searched in one field, or in all; the index finds both."""
     tsquery = ranked = compile_tsquery(text, options.language, plain=options.plain)
     spelled = _spell_fractions(text)
     written = Clause(sql.SQL("datastore_search_tsquery(%s, 'pg_catalog.simple', false)"), [spelled])
@@ -256,8 +249,6 @@ _TERM = re.compile(r'(?<!\S)(-?)"([^"]*\w[^"]*)"(?!\S)|(\S+)')
 
 
 class Term(NamedTuple):
-    """A word, or a phrase, of a text with operators."""
-
     text: str
     is_phrase: bool = False
     is_excluded: bool = False
@@ -293,9 +284,6 @@ def remove_operators(text: str) -> str:
     return " ".join(each.text for each in terms if not each.is_excluded)
 
 
-_NOTHING = Clause(sql.SQL("''::tsquery"))
-
-
 def compile_alternatives(alternatives: Iterable[Iterable[Term]], language: str | None) -> Clause:
     """Compile the ``tsquery`` of alternatives; without a language, words match only as written."""
     clauses = []
@@ -308,14 +296,13 @@ def compile_alternatives(alternatives: Iterable[Iterable[Term]], language: str |
                 members.append(compose("!!{}", member) if each.is_excluded else member)
         if members:
             clauses.append(join_clauses(members, "&&"))
-    return join_clauses(clauses, "||") if clauses else _NOTHING
+    return join_clauses(clauses, "||") if clauses else Clause(sql.SQL("''::tsquery"))
 
 
 def _compile_term(words: str, language: str | None) -> Clause:
-    has_forms = language is not None
     return Clause(
         sql.SQL("coalesce(datastore_search_tsquery(%s, %s::regconfig, %s), ''::tsquery)"),
-        [words, language or "pg_catalog.simple", has_forms],
+        [words, language or "pg_catalog.simple", language is not None],
     )
 
 

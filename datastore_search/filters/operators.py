@@ -1,6 +1,9 @@
 """
 The operators of ``filters``: one table, from which grammar, SQL, pages and documents derive.
 
+Equality is containment of a JSON document that holds field and value: an index answers it, and the
+planner estimates it (``docs/decisions/0004``).
+
 Source: CKAN 2.12 for ``eq``, ``in``, ``lt``, ``lte``, ``gt`` and ``gte``; it has no others.
 """
 
@@ -9,7 +12,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from enum import Enum
 from functools import partial
@@ -23,15 +26,33 @@ from django.utils.translation import pgettext_lazy
 from psycopg import sql
 
 from ..database.statements import FALSE, TRUE, Clause, compose, join_clauses
-from ..field_types import Cast, FieldType, Json, Operators, dump_json, field_types
-from ..messages.search import InvalidFilterOperand
-from .equality import TypedFields, compile_equality_ignoring_case, compile_in, negate, read_values
+from ..field_types import (
+    Cast,
+    FieldType,
+    Json,
+    NotOfType,
+    Operators,
+    ValuesNotOfType,
+    dump_json,
+    field_types,
+    parse_values,
+)
+from ..messages import shorten
+from ..messages.search import InvalidFilterOperand, InvalidFilterValue
 from .names import ID
-from .words import WITHOUT_ACCENTS, build_pattern, compile_candidates, fold_case
+from .words import WITHOUT_ACCENTS, build_pattern, compile_candidates, fold_case, remove_diacritics
+
+#: Letters that a message repeats of a name or a value.
+MAX_SHOWN_LENGTH = 100
+
+#: Up to this many values, each is looked up in the index; above, the field is compared with all.
+_MAX_INDEXED_VALUES = 10
+
+#: Of longer texts case counts: the search vector has no word of more than 2 kB.
+_MAX_FOLDED_LENGTH = 500
 
 #: A record that the index finds costs about ten times one that is read in the order of the table.
 _MAX_CANDIDATES_SHARE = 0.1
-
 
 #: The type of the key of records.
 ID_TYPE = replace(field_types["int8"], name="int")
@@ -52,6 +73,25 @@ class Operand(Enum):
 
 
 @dataclass(frozen=True, slots=True)
+class TypedFields:
+    """
+    The fields that conditions may name.
+
+    ``types`` maps their names to the names of their types, and ``cast`` reads texts as a type, in
+    PostgreSQL.  Some records have no ``sparse`` fields; that is null.
+    ``estimate_share`` estimates the share of the records that match a pattern of the index of
+    substrings; without that index it is None.  ``compiled`` are the conditions that were compiled
+    for these fields, by their identity, so that a page compiles each once.
+    """
+
+    types: Mapping[str, str]
+    cast: Cast
+    sparse: frozenset[str] = frozenset()
+    estimate_share: Callable[[str], float] | None = None
+    compiled: dict[int, tuple[object, Clause]] = field(default_factory=dict, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
 class Comparing:
     """
     A field, or the key of the records, that is compared with an operand by an operator.
@@ -67,7 +107,6 @@ class Comparing:
 
     @property
     def is_id(self) -> bool:
-        """Return whether the key of the records is compared, a column of its own."""
         return self.kind is ID_TYPE
 
     @property
@@ -76,37 +115,77 @@ class Comparing:
             return Clause(sql.SQL("_id::text"))
         return Clause(sql.SQL("(data ->> %s)"), [self.field])
 
+    def read_values(
+        self, read: Callable[[Json], str | None], values: Sequence[Json], cast: Cast | None = None
+    ) -> list[str | None]:
+        """Read values as JSON texts of the type; None for a value that no record can have."""
+        try:
+            return parse_values(self.kind.name, read, values, cast or self.fields.cast)
+        except ValuesNotOfType as error:
+            try:
+                text = dump_json(error.refused[0].value)
+            except NotOfType:
+                text = repr(error.refused[0].value)
+            shown = shorten(text, MAX_SHOWN_LENGTH)
+            raise InvalidFilterValue(field=self.field, type=self.kind.name, value=shown) from None
+
+    def read_bound(self, bound: Json) -> str | None:
+        """Read a bound; None for one with which no value is compared."""
+        (text,) = self.read_values(self.kind.parse_bound, [bound])
+        return None if text == "null" else text
+
     def compile_in(self, values: Sequence[Json]) -> Clause:
         """Compile that the field equals one of some values."""
-        texts = read_values(
-            self.field, self.kind, self.kind.parse_operand, values, self.fields.cast
-        )
+        texts = self.read_values(self.kind.parse_operand, values)
+        given = [text for text in texts if text is not None]
         if not self.is_id:
-            return compile_in(self.field, self.kind, texts, self.fields)
-        numbers = [int(text) for text in texts if text not in (None, "null")]
+            return self._contain(given)
+        numbers = [int(text) for text in given if text != "null"]
         return Clause(sql.SQL("_id = ANY(%s::bigint[])"), [numbers]) if numbers else FALSE
+
+    def _contain(self, given: list[str]) -> Clause:
+        name = self.field
+        clauses: list[Clause] = []
+        if len(given) > _MAX_INDEXED_VALUES:
+            clauses = [Clause(sql.SQL("data -> %s = ANY(%s::jsonb[])"), [name, given])]
+        else:
+            for text in given:
+                clause = Clause(sql.SQL("data @> %s::jsonb"), [f"{{{dump_json(name)}:{text}}}"])
+                if text[0] in "[{" and self.kind.is_nested:  # it also contains smaller ones
+                    equal = Clause(sql.SQL("data -> %s = %s::jsonb"), [name, text])
+                    clause = join_clauses([clause, equal], "AND")
+                clauses.append(clause)
+        if "null" in given and name in self.fields.sparse:
+            clauses.append(Clause(sql.SQL("NOT data ? %s"), [name]))
+        return join_clauses(clauses, "OR")
 
     def compile_empty(self) -> Clause:
         """Compile that the field has no value, which the key always has."""
-        return FALSE if self.is_id else compile_in(self.field, self.kind, ["null"], self.fields)
+        return FALSE if self.is_id else self._contain(["null"])
 
     def compile_order(self, order: LiteralString, bound: Json) -> Clause | None:
         """Compare with a bound by an operator of SQL; None for a type without an order."""
         if Operators.ORDER not in self.kind.operators:
             return None
-        text = _read_bound(self.field, self.kind, bound, self.fields.cast)
+        text = self.read_bound(bound)
         if text is None:
             return FALSE
-        if self.is_id:
-            return _compile_id_order(order, Decimal(text))
-        return Clause(
-            sql.SQL("{field} {order} {bound}").format(
-                field=compile_field_key(self.kind),
-                order=sql.SQL(order),
-                bound=compile_value_key(self.kind, sql.SQL("%s::jsonb")),
-            ),
-            [self.field, text],
-        )
+        if not self.is_id:
+            return Clause(
+                sql.SQL("{field} {order} {bound}").format(
+                    field=compile_field_key(self.kind),
+                    order=sql.SQL(order),
+                    bound=compile_value_key(self.kind, sql.SQL("%s::jsonb")),
+                ),
+                [self.field, text],
+            )
+        # The nearest whole number, so that the key's index answers.
+        exact = Decimal(text)
+        if abs(exact) > _MAX_ID:
+            return TRUE if (exact > 0) is order.startswith("<") else FALSE
+        whole = math.ceil(exact) if order in {"<", ">="} else math.floor(exact)
+        number = max(-_MAX_ID, min(_MAX_ID, whole))
+        return Clause(sql.SQL("_id {} %s::bigint").format(sql.SQL(order)), [number])
 
     def require_text(self) -> str:
         """
@@ -148,64 +227,49 @@ class Operator:
     label_if_false: str | Promise = ""
 
     def choose_words(self, operand: object) -> str:
-        """Choose the words of a condition with an operand."""
         return str(self.words_if_false if operand is False and self.words_if_false else self.words)
 
 
-# Equality -----------------------------------------------------------------------------------------
+# Equality and order -------------------------------------------------------------------------------
 
 
-def _compile_equal(asked: Comparing) -> Clause:
-    return asked.compile_in([asked.operand])
-
-
-def _compile_listed(asked: Comparing) -> Clause:
-    return asked.compile_in(cast("Sequence[Json]", asked.operand))
-
-
-def _compile_different(asked: Comparing) -> Clause:
-    return negate(_compile_equal(asked))
+def _negate(clause: Clause | None) -> Clause | None:
+    return clause and Clause(sql.SQL("NOT {}").format(clause.text), clause.parameters)
 
 
 def _compile_equal_ignoring_case(asked: Comparing) -> Clause | None:
+    """
+    Compare a text field with a text, ignoring case.
+
+    The index of equality finds the exact text, and the index of words finds other spellings.  Words
+    after the first 100,000 letters of a record have no index: there, case counts.
+    """
     if not asked.kind.is_text:
         return None
-    text = asked.require_text()
-    return compile_equality_ignoring_case(asked.field, asked.kind, text, asked.fields.cast)
+    name, value = asked.field, asked.require_text()
+    exact = asked.compile_in([value])
+    if len(value) > _MAX_FOLDED_LENGTH or value.lower() == value.upper():
+        return exact
+    spelling: LiteralString = f"replace({fold_case(value, 'iIıİ')}, 'ß', 'ss')"
+    is_found: LiteralString = (
+        "search @@ plainto_tsquery('pg_catalog.simple', datastore_search_words(%s))"
+    )
+    sought = [value]
+    if not value.isascii() and not {*"Iıİ"}.isdisjoint(value):
+        # The vector has i for ı among the words without diacritics.
+        is_found, sought = f"({is_found} OR {is_found})", [value, remove_diacritics(value)]
+    operands = (sql.SQL(spelling).format(sql.SQL(each)) for each in ("(data ->> %s)", "%s::text"))
+    count = spelling.count("{0}")
+    folded = Clause(
+        sql.SQL("({} AND ({} = {}) IS TRUE)").format(sql.SQL(is_found), *operands),
+        [*sought, *[name] * count, *[value] * count],
+    )
+    return join_clauses([exact, folded], "OR")
 
 
-def _compile_different_ignoring_case(asked: Comparing) -> Clause | None:
-    equal = _compile_equal_ignoring_case(asked)
-    return equal and negate(equal)
-
-
-def _compile_empty(asked: Comparing) -> Clause:
-    return asked.compile_empty() if asked.operand else negate(asked.compile_empty())
-
-
-# Order --------------------------------------------------------------------------------------------
-
-
-def _compile_order(asked: Comparing) -> Clause | None:
-    return asked.compile_order(operators[asked.operator].order, asked.operand)
-
-
-def _read_bound(name: str, kind: FieldType, bound: Json, cast_texts: Cast) -> str | None:
-    """Read a bound as a type; None for one with which no value is compared."""
-    (text,) = read_values(name, kind, kind.parse_bound, [bound], cast_texts)
-    return None if text == "null" else text
-
-
-def _compile_id_order(order: LiteralString, bound: Decimal) -> Clause:
-    """Compare with the nearest whole number, so that the key's index answers."""
-    if abs(bound) > _MAX_ID:
-        return TRUE if (bound > 0) is order.startswith("<") else FALSE
-    whole = math.ceil(bound) if order in {"<", ">="} else math.floor(bound)
-    number = max(-_MAX_ID, min(_MAX_ID, whole))
-    return Clause(sql.SQL("_id {} %s::bigint").format(sql.SQL(order)), [number])
-
-
-def find_id_range(bounds: Iterable[tuple[str, Json]], cast_texts: Cast) -> tuple[int, int] | None:
+def find_id_range(
+    bounds: Iterable[tuple[str, Json]], fields: TypedFields
+) -> tuple[int, int] | None:
     """
     Find the first and the last ``_id`` that operators with operands leave, which are compiled.
 
@@ -216,7 +280,7 @@ def find_id_range(bounds: Iterable[tuple[str, Json]], cast_texts: Cast) -> tuple
         order = operators[name].order
         if not order:
             return None
-        text = _read_bound(ID, ID_TYPE, operand, cast_texts)
+        text = Comparing(ID, ID_TYPE, name, operand, fields).read_bound(operand)
         if text is None:
             continue
         bound = Decimal(text)
@@ -241,7 +305,6 @@ def compile_value_key(kind: FieldType, value: sql.Composable) -> sql.Composed:
 
 # Parts --------------------------------------------------------------------------------------------
 
-
 _HAS_PART: LiteralString = "strpos({}, {}) > 0"
 _HAS_START: LiteralString = "starts_with({}, {})"
 
@@ -263,12 +326,11 @@ def _compile_part(
         sql.SQL(condition).format(*operands), [*text.parameters] * count + [part] * count
     )
     # The index has the texts of fields, and knows letters as they are.
-    is_indexed = fields.estimate_share and not asked.is_id and asked.operator[0] != "u"
-    ignores_case = asked.operator[0] == "i"
-    pattern = build_pattern(part, ignores_case=ignores_case) if is_indexed else None
-    if not pattern or not fields.estimate_share:
+    if not fields.estimate_share or asked.is_id or asked.operator[0] == "u":
         return exact
-    if fields.estimate_share(pattern) > _MAX_CANDIDATES_SHARE:
+    ignores_case = asked.operator[0] == "i"
+    pattern = build_pattern(part, ignores_case=ignores_case)
+    if not pattern or fields.estimate_share(pattern) > _MAX_CANDIDATES_SHARE:
         return exact
     candidates = compile_candidates(pattern, ignores_case=ignores_case)
     return join_clauses([exact, candidates], "AND")
@@ -299,8 +361,8 @@ def _compile_contains(asked: Comparing) -> Clause | None:
     operand = value if kind.name == "json" or isinstance(value, list) else [value]
     if value is None and kind.name != "json":
         raise InvalidFilterOperand(field=name, operator="contains")
-    (text,) = read_values(
-        name, kind, kind.parse_operand, [operand], lambda _kind, texts: [None] * len(texts)
+    (text,) = asked.read_values(
+        kind.parse_operand, [operand], lambda _kind, texts: [None] * len(texts)
     )
     return Clause(sql.SQL("data @> %s::jsonb"), [f"{{{dump_json(name)}:{text}}}"])
 
@@ -318,7 +380,14 @@ def _build_order(
 ) -> Operator:
     """Build an operator of order; its sign is the same in every language."""
     words = f"%(field)s {_SIGNS.get(order, order)} %(value)s"
-    return Operator(name, about, words, _compile_order, order=order, label=label)
+    return Operator(
+        name,
+        about,
+        words,
+        lambda asked: asked.compile_order(order, asked.operand),
+        order=order,
+        label=label,
+    )
 
 
 def _build_match(
@@ -344,7 +413,7 @@ operators: Mapping[str, Operator] = {
             "eq",
             _("Equal; a list is the value of a list field."),
             _EQUAL,
-            _compile_equal,
+            lambda asked: asked.compile_in([asked.operand]),
             label=pgettext_lazy("operator", "is"),
         ),
         Operator(
@@ -354,7 +423,13 @@ operators: Mapping[str, Operator] = {
             _compile_equal_ignoring_case,
             Operand.TEXT,
         ),
-        Operator("in", _("Equal to one of the values."), _EQUAL, _compile_listed, Operand.LIST),
+        Operator(
+            "in",
+            _("Equal to one of the values."),
+            _EQUAL,
+            lambda asked: asked.compile_in(cast("Sequence[Json]", asked.operand)),
+            Operand.LIST,
+        ),
         _build_order("lt", _("Less than."), "<"),
         _build_order("lte", _("Less than or equal to."), "<=", pgettext_lazy("operator", "to")),
         _build_order("gt", _("Greater than."), ">"),
@@ -365,14 +440,14 @@ operators: Mapping[str, Operator] = {
             "ne",
             _("Not equal; finds empty cells too."),
             _DIFFERENT,
-            _compile_different,
+            lambda asked: _negate(asked.compile_in([asked.operand])),
             label=pgettext_lazy("operator", "is not"),
         ),
         Operator(
             "ine",
             _("Not equal to the text, ignoring case; finds empty cells too."),
             _DIFFERENT,
-            _compile_different_ignoring_case,
+            lambda asked: _negate(_compile_equal_ignoring_case(asked)),
             Operand.TEXT,
         ),
         Operator(
@@ -408,7 +483,9 @@ operators: Mapping[str, Operator] = {
             "isnull",
             _("Whether the cell is empty."),
             _("%(field)s is empty"),
-            _compile_empty,
+            lambda asked: (
+                asked.compile_empty() if asked.operand else _negate(asked.compile_empty())
+            ),
             Operand.BOOLEAN,
             label=pgettext_lazy("operator", "is empty"),
             words_if_false=_("%(field)s is not empty"),

@@ -26,12 +26,11 @@ from ..filters import (
     compose,
     join_with_commas,
 )
-from ..filters.names import SortKey
+from ..filters.names import ID, SortKey
 from ..guards.cache import BoundedCache
-from .query import ID, Relation
-from .reads import ConsistentRead, VersionKey
+from .query import MAX_NARROW_ENTRIES, MAX_NARROW_FIELDS, MAX_WIDE_ENTRIES, BoundQuery, Columns
+from .reads import ConsistentRead, Relation, VersionKey
 from .records import FoundRecords
-from .sql import MAX_NARROW_ENTRIES, MAX_NARROW_FIELDS, MAX_WIDE_ENTRIES, BoundQuery, Columns
 
 #: Up to this many matches are sorted; of more, the order is scanned if an index has it.
 _MAX_SORTED_MATCHES = 20_000
@@ -39,21 +38,11 @@ _MAX_SORTED_MATCHES = 20_000
 #: Up to this many whole records are sorted; above, their keys alone.
 _MAX_SORTED_RECORDS = 1_000
 
-#: A window has this many times the records that fill the page, if the matches are spread evenly.
-_WINDOW_FACTOR = 4
-
-#: The records for each match in a window, where the number of matches is unknown.
-_RECORDS_PER_MATCH = 20
-
-#: A window has this many records more.
+#: A window has this many records more than are expected to fill the page.
 _WINDOW_MARGIN = 1_000
 
 #: Values that an index is skipped through for: each costs as much as reading twenty rows.
 _MAX_SKIPPED_VALUES = 1_000
-
-#: Reading a record in the order of a field costs this many times reading it in table order and
-#: sorting it.
-_INDEX_SCAN_COST = 5
 
 #: The columns of ranks: one of all fields, and those of single ones.
 _RANK_NAMES: Sequence[LiteralString] = [f"rank{each}" for each in range(MAX_FULL_TEXT_FIELDS + 1)]
@@ -77,21 +66,14 @@ class Plan(ABC):
         """Select the records of the page, with the columns that plans read."""
 
     def select_texts(self, begin: str = "") -> Clause:
-        """Read the text of each record, with ``begin`` before it."""
         return self.bound.columns.select(self.bound.columns.render_texts(begin), self.select())
 
     def select_cells(self) -> Clause:
-        """Read the cells of each record."""
         return self.bound.columns.select(self.bound.columns.cells, self.select())
 
     def select_last_id(self) -> Clause:
-        """Read the ``_id`` of the page's last record, in the order of ``_id``."""
-        return compose(
-            "SELECT min(_id) FROM ({}) AS page"
-            if self.bound.is_descending
-            else "SELECT max(_id) FROM ({}) AS page",
-            self.select(),
-        )
+        last = Clause(sql.SQL("min(_id)" if self.bound.is_descending else "max(_id)"))
+        return compose("SELECT {} FROM ({}) AS page", last, self.select())
 
     def is_complete(self, found: FoundRecords) -> bool:
         """Return whether the plan has found all records of the page."""
@@ -147,11 +129,7 @@ def _compile_key_scan(
             " (SELECT _id FROM {source} ORDER BY {order} LIMIT 1 OFFSET %s) END"
             " FROM (SELECT min(_id) AS first, max(_id) AS last FROM {source}) AS ends)"
         ).format(
-            beyond=sql.SQL(beyond),
-            end=sql.SQL(end),
-            step=sql.SQL(step),
-            source=source,
-            order=order,
+            beyond=sql.SQL(beyond), end=sql.SQL(end), step=sql.SQL(step), source=source, order=order
         )
     return sql.SQL("SELECT _id, data FROM {} WHERE {} ORDER BY {}{}").format(
         source, start, order, sql.SQL(" LIMIT %s" if has_limit else "")
@@ -174,26 +152,24 @@ class IndexScan(Plan):
     window: int | None = None
 
     def select(self) -> Clause:
-        """Select the matches among the records in the order of the index."""
         bound = self.bound
         key = bound.compile_key(bound.sort[0].field if bound.sort else ID)
         if self.window is None:
             return _select_page(bound, self._compile_order(key))
-        columns = Clause(sql.SQL("_id, data, search"))
+        columns, within = Clause(sql.SQL("_id, data, search")), TRUE
         if not bound.is_by_id:
             columns = compose("_id, data, search, {} AS key", key)
+        elif bound.ids:
+            within = Clause(sql.SQL("_id BETWEEN %s::bigint AND %s::bigint"), [*bound.ids])
         order = self._compile_order(Clause(sql.SQL("key")))
-        ids = Clause(sql.SQL("_id BETWEEN %s::bigint AND %s::bigint"), list(bound.ids or ()))
-        scanned = compose(
-            "SELECT {} FROM {} WHERE {} ORDER BY {} LIMIT %s",
+        matches = compose(
+            "SELECT _id, data, search FROM"
+            " (SELECT {} FROM {} WHERE {} ORDER BY {} LIMIT {}) AS record WHERE {} ORDER BY {}",
             columns,
             bound.relation.source,
-            ids if bound.ids and bound.is_by_id else TRUE,
+            within,
             order,
-        )
-        matches = compose(
-            "SELECT _id, data, search FROM ({}) AS record WHERE {} ORDER BY {}",
-            Clause(scanned.text, [*scanned.parameters, self.window]),
+            Clause(sql.SQL("%s"), [self.window]),
             bound.where,
             order,
         )
@@ -204,7 +180,6 @@ class IndexScan(Plan):
         return Plan.select_last_id(replace(self, window=None))
 
     def is_complete(self, found: FoundRecords) -> bool:
-        """Return whether the window held a full page."""
         return self.window is None or found.count == self.bound.query.limit
 
     def _compile_order(self, key: Clause) -> Clause:
@@ -240,7 +215,6 @@ class Sort(Plan):
 
 
 def compile_sort_key(key: SortKey, value: Clause) -> Clause:
-    """Compile one key of an order, by a value."""
     direction = " DESC" if key.descending else ""
     nulls = {None: "", True: " NULLS FIRST", False: " NULLS LAST"}[key.nulls_first]
     return compose(f"{{}}{direction}{nulls}", value)
@@ -262,7 +236,6 @@ def _select_page(bound: BoundQuery, order: Clause) -> Clause:
 
 
 def _take_page(bound: BoundQuery, ordered: Clause) -> Clause:
-    """Limit an ordered statement to the rows of the page."""
     query = bound.query
     limit = [] if query.limit is None else [query.limit]
     offset = [query.offset] if query.offset or not limit else []
@@ -277,7 +250,6 @@ def _take_page(bound: BoundQuery, ordered: Clause) -> Clause:
 
 
 def _add_ranks(bound: BoundQuery, page: Clause) -> Clause:
-    """Compute the ranks of a page's records, if they are among the fields."""
     if bound.ranks.keys().isdisjoint([name for name, _kind in bound.fields]):
         return page
     columns = join_with_commas([Clause(sql.SQL("_id, data")), *_compile_ranks(bound)])
@@ -340,7 +312,6 @@ class RankSort(Plan):
 
     @property
     def _order(self) -> Clause:
-        """The order of ranks, the best first."""
         ranks = [f"{name} DESC" for name in _RANK_NAMES[: len(self.bound.ranks)]]
         return Clause(sql.SQL(", ".join([*ranks, "_id"])))
 
@@ -368,7 +339,6 @@ class TopMatchesLookup(Plan):
     top: TopMatches = field(kw_only=True)
 
     def select(self) -> Clause:
-        """Select the records in the order of the ids."""
         page = slice(self.bound.query.offset, self.bound.end)
         lists = [each[page] for each in (self.top.ids, *self.top.ranks)]
         columns = sql.SQL(", ".join(["_id", *_RANK_NAMES[: len(self.bound.ranks)]]))
@@ -413,7 +383,6 @@ class Grouping(Plan):
     """Group all matches by the asked fields, for ``distinct``; perhaps count them in one go."""
 
     def select_groups(self) -> Clause:
-        """Select all combinations of values, in no order."""
         return self.bound.select_groups()
 
     def select(self) -> Clause:
@@ -465,12 +434,10 @@ class SkipScan(Grouping):
         )  # fmt: skip
 
     def is_complete(self, found: FoundRecords) -> bool:
-        """Return whether all values were found."""
         return found.total <= _MAX_SKIPPED_VALUES
 
 
 def _compile_group_order(bound: BoundQuery) -> Clause:
-    """Compile the order of the combinations of ``distinct``."""
     names = [name for name, _kind in bound.fields]
     keys = []
     for key in bound.sort:
@@ -490,10 +457,6 @@ def _compile_group_order(bound: BoundQuery) -> Clause:
 
 #: The ids that are kept of a question: ten pages.
 MAX_TOP_IDS: Final = 1_000
-
-#: Kept questions, with at most 8 kB of ids and 8 kB of each rank.
-_MAX_QUESTIONS = 5_000
-_MAX_BYTES = 20_000_000
 
 #: The conditions of a kept question, in letters: a filter may have thousands of values.
 _MAX_KEY_LENGTH = 2_000
@@ -517,9 +480,9 @@ class TopMatches:
 
 top_matches_cache: BoundedCache[TopMatchesKey, TopMatches] = BoundedCache(
     "top_matches",
-    _MAX_QUESTIONS,
-    max_size=_MAX_BYTES,
-    max_value_size=_MAX_BYTES,
+    5_000,  # with at most 8 kB of ids and 8 kB of each rank
+    max_size=20_000_000,
+    max_value_size=20_000_000,
     measure=lambda top: 8 * len(top.ids) * (1 + len(top.ranks)),
 )
 
@@ -577,9 +540,8 @@ def choose_plans(
     query, relation, counts_matches = bound.query, bound.relation, bound.counts_matches
     if bound.is_distinct:
         grouping = Grouping(bound, counts_matches=counts_matches)
-        is_of_all = not (query.filters or query.q or query.q_fields)
         is_ordered = len(bound.fields) == 1 and bound.fields[0][0] in relation.ordered
-        skips = counts_matches and is_of_all and is_ordered
+        skips = counts_matches and is_ordered and not (query.filters or query.q or query.q_fields)
         return [SkipScan(bound, counts_matches=True), grouping] if skips else [grouping]
     if bound.is_ranked:
         rank = RankSort(bound, counts_matches, lists_top=lists_top)
@@ -589,8 +551,8 @@ def choose_plans(
     if not _has_index_order(bound):
         return [Sort(bound)]
     if bound.is_unfiltered:
-        scanned = query.offset + (query.limit or 0)
-        is_far = scanned * _INDEX_SCAN_COST > (relation.record_count or 0)
+        # A record in the order of a field costs five times one that is read in table order.
+        is_far = 5 * (query.offset + (query.limit or 0)) > (relation.record_count or 0)
         return [Sort(bound) if is_far else IndexScan(bound)]
     window = _choose_window(bound, total)
     return [Sort(bound)] if window is None else [IndexScan(bound, window=window), Sort(bound)]
@@ -628,12 +590,13 @@ def _choose_window(bound: BoundQuery, total: int | None) -> int | None:
     if end is None:
         return None
     if total is None or rows is None:
-        window = end * _RECORDS_PER_MATCH + _WINDOW_MARGIN
+        window = end * 20 + _WINDOW_MARGIN  # as if every twentieth record matched
         return window if rows is None or window < rows else None
     if bound.ids and bound.is_by_id:
         # Within the range, if the keys have no gaps.
         rows = max(1, min(rows, bound.ids[1]) - max(0, bound.ids[0] - 1))
     if total <= _MAX_SORTED_MATCHES:
         return None
-    window = end * rows * _WINDOW_FACTOR // total + _WINDOW_MARGIN
+    # Four times the records that fill the page, if the matches are spread evenly.
+    window = end * rows * 4 // total + _WINDOW_MARGIN
     return window if window < total else None

@@ -11,12 +11,12 @@ nothing is described twice.  When the resource has changed, the read is retried
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import cached_property, partial
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, Final, LiteralString, NamedTuple, TypeVar
 
 import psycopg
 from django.db import connections, router
@@ -27,17 +27,17 @@ from psycopg import ClientCursor, Copy, errors, sql
 from ..conf import conf
 from ..contributions import Hook
 from ..database import placement
-from ..database.indexes import estimate_substring_share
+from ..database.indexes import estimate_substring_share, name_substring_index
 from ..database.server import cast_texts
 from ..database.sessions import Session
 from ..database.sessions import open_session as begin_session
 from ..database.sessions import open_snapshot as begin_snapshot
-from ..database.tables import name_record_table
+from ..database.tables import name_record_table, quote_record_table
 from ..filters import Clause, TypedFields, compose
 from ..guards import shares
 from ..guards.cache import BoundedCache
 from ..guards.shares import Client
-from ..messages.access import RecordsMissing
+from ..messages.access import RecordsMissing, UnknownResource
 from ..messages.availability import (
     QueryTooSlow,
     ReadBlocked,
@@ -45,16 +45,12 @@ from ..messages.availability import (
     TooManyRetries,
 )
 from ..messages.search import InvalidFullTextQuery
-from ..models import RESOURCE_ID, Alias, Resource, parse_resource_id
-from .query import Relation, build_relation
-from .records import FoundRecords, collect_records
+from ..models import RESOURCE_ID, Alias, IndexKind, Resource, parse_resource_id
+from .records import FoundRecords, RecordSizes, collect_records
 
 #: Attempts to read a resource that changes meanwhile.  The last one reads a snapshot, which only
 #: the replacement of the whole table disturbs.
 _MAX_ATTEMPTS = 5
-
-#: Cached descriptions, of 18 kB each for 14 fields.
-_MAX_DESCRIPTIONS = 2_000
 
 Answer = TypeVar("Answer")
 
@@ -218,7 +214,6 @@ class ConsistentRead:
 
 
 def _read_version(session: Session, version: Clause) -> int | None:
-    """Read the present version of a resource; None if the resource does not exist."""
     ((present,),) = session.fetch_rows(compose("SELECT ({})", version))
     return None if present is None else int(present)
 
@@ -266,22 +261,73 @@ def translate_database_errors(*, plain: bool = True) -> Iterator[None]:
 # Descriptions -------------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Relation:
+    """
+    What is searched: something with the columns ``_id``, ``data`` and ``search``.
+
+    ``types`` maps names of fields to names of types, in order.  Some records have no
+    ``sparse`` fields; an index has the order of ``ordered`` ones, and the values of all fields if
+    the relation ``has_value_index``.  ``substring_index`` is the name of the index of substrings,
+    if there is one.  ``record_count`` is the number of records, where
+    it is known; ``value_counts`` counts the records with some values, by field and JSON text.
+    ``row_locator`` is the column by which a statement fetches a record that it has found before.
+    ``sizes`` are the sizes of the records that were read.
+    """
+
+    source: Clause
+    types: Mapping[str, str]
+    language: str
+    record_count: int | None
+    row_locator: LiteralString = "ctid"
+    sparse: frozenset[str] = frozenset()
+    ordered: frozenset[str] = frozenset()
+    has_value_index: bool = False
+    substring_index: str | None = None
+    value_counts: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    sizes: RecordSizes = field(default_factory=RecordSizes)
+
+
+def build_relation(resource: Resource) -> Relation:
+    """
+    Describe the record table of a resource, which has its load and its fields.
+
+    Raises: ``UnknownResource`` when it has no table.
+    """
+    version = resource.table_version
+    if version is None:
+        raise UnknownResource(resource=resource.pk)
+    return Relation(
+        source=Clause(quote_record_table(version.pk)),
+        types=resource.types,
+        language=version.language,
+        record_count=version.record_count,
+        row_locator="_id" if version.is_placed else "ctid",  # Citus cannot read ctid of no rows
+        sparse=frozenset(field.name for field in resource.schema if field.is_sparse),
+        ordered=frozenset(field.name for field in resource.schema if field.has_order_index),
+        has_value_index=IndexKind.FILTERS in version.indexes,
+        substring_index=name_substring_index(version.pk)
+        if IndexKind.SUBSTRINGS in version.indexes
+        else None,
+        value_counts=version.value_counts,
+    )
+
+
 #: The alias of a database, and the id, an alias or the name of a resource.
 Key = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Description:
-    """A described resource, its relation, and the clause that reads its present version."""
-
     resource: Resource
     relation: Relation
-    version: Clause
+    version: Clause  # reads the present version
 
 
 #: Only resources that exist have a description, under names that they have.  So requests for
 #: unknown names neither fill the memory nor displace what is used.
-descriptions: BoundedCache[Key, Description] = BoundedCache("descriptions", _MAX_DESCRIPTIONS)
+#: Each takes 18 kB for 14 fields.
+descriptions: BoundedCache[Key, Description] = BoundedCache("descriptions", 2_000)
 
 _IS_ALIASED = sql.SQL("id = (SELECT resource_id FROM {aliases} WHERE name = %s)").format(
     aliases=sql.Identifier(Alias._meta.db_table)
@@ -335,7 +381,6 @@ def raise_if_table_lost(
 
 
 def _is_current(name: str, resource: Resource, opened: AbstractContextManager[Session]) -> bool:
-    """Return whether a resource still has the version of its description."""
     with opened as session:
         return _read_version(session, _compile_version(name, resource)) == resource.version
 
@@ -418,7 +463,6 @@ def _answer_within(
 
 
 def _is_stale(key: Key, opened: AbstractContextManager[Session]) -> bool:
-    """Return whether a resource has another version than its description, if it has one."""
     description = descriptions.get(key)
     if description is None:
         return False

@@ -34,9 +34,6 @@ MAX_SPOOL_BYTES = 1 * 2**30
 #: The size of the blocks that are read, and sent.
 BLOCK_BYTES = 2**16
 
-#: Lines that are joined at once: each may have megabytes.
-_MAX_JOINED_LINES = 32
-
 
 class Spool:
     """
@@ -83,11 +80,10 @@ class Spool:
             yield block
 
     def __len__(self) -> int:
-        """Count the members of a list ``from_members``."""
         return len(self._sizes)
 
     def read_members(self) -> Iterator[bytes]:
-        """Read the members of a list ``from_members`` one by one."""
+        """Read the members of a list that was made by ``from_members``."""
         self._file.seek(0)
         for size in self._sizes:
             self._file.read(1)
@@ -103,7 +99,6 @@ class Spool:
 
     @classmethod
     def from_members(cls, texts: Iterable[bytes]) -> Spool:
-        """Spool a JSON list, from the texts of its members."""
         sizes: list[int] = []
 
         def split_into_pieces() -> Iterator[bytes]:
@@ -126,14 +121,13 @@ class Spool:
 
     @classmethod
     def from_text_lines(cls, lines: Iterable[bytes]) -> Spool:
-        """Spool a JSON text, from its lines."""
         return cls(b'"', map(escape_json_text, _join_lines(lines)), b'"')
 
 
 def _join_lines(lines: Iterable[bytes]) -> Iterator[bytes]:
     """Join lines to blocks, for one call for each line would take too long."""
     block, lines = bytearray(), iter(lines)
-    while some := b"".join(islice(lines, _MAX_JOINED_LINES)):
+    while some := b"".join(islice(lines, 32)):  # each may have megabytes
         block += some
         if len(block) >= BLOCK_BYTES:
             yield bytes(block)
@@ -148,7 +142,6 @@ _ESCAPES = tuple(
 
 
 def escape_json_text(text: bytes) -> bytes:
-    """Escape a text, in UTF-8, for a JSON text."""
     for plain, escape in _ESCAPES:
         text = text.replace(plain, escape)
     return text
@@ -161,19 +154,18 @@ class RawJson(list[bytes]):
     """JSON text in UTF-8, as blocks that an answer repeats unchanged; in memory, unlike a spool."""
 
     def read_members(self) -> Iterator[bytes]:
-        """Read the members of a list, which are blocks between brackets and commas."""
-        return iter(self[1:-1:2])
+        return iter(self[1:-1:2])  # between brackets and commas
 
     def close(self) -> None:
         """Do nothing: it holds nothing open."""
 
 
 #: Longer numbers stay texts: Python refuses to convert them.
-_MAX_INTEGER_DIGITS = 4_000
+_MAX_DIGITS = 4_000
 
 _DECODER = json.JSONDecoder(
     parse_float=Decimal,
-    parse_int=lambda digits: int(digits) if len(digits) <= _MAX_INTEGER_DIGITS else digits,
+    parse_int=lambda digits: int(digits) if len(digits) <= _MAX_DIGITS else digits,
 )
 
 
@@ -223,11 +215,9 @@ def collect_records(batches: Iterator[TextBatch]) -> FoundRecords:
 #: The size of a batch of records, if they are as large as those before.
 _BATCH_BYTES = 2 * 2**20
 
-#: The records of a batch at most, for some may be much larger than those before.
-_MAX_BATCH_ROWS = 100
-
-#: The records of the first batch, whose sizes are unknown.
+#: The records of the first batch, whose sizes are unknown, and of any: some may be much larger.
 _FIRST_BATCH_ROWS = 32
+_MAX_BATCH_ROWS = 100
 
 
 class RecordSizes:

@@ -9,9 +9,11 @@ a connection of its own; in it ``RecordCopy`` copies the rows.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Generator, Iterator
-from contextlib import ExitStack, closing, contextmanager, nullcontext
+from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, nullcontext
+from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import partial
 from itertools import chain
 from time import monotonic
 from typing import Any, Never, Self, TypeVar
@@ -39,7 +41,7 @@ from .plan import (
     find_top_matches,
     keep_top_matches,
 )
-from .query import NextPage, Query, RecordsFormat, SearchAnswer
+from .query import MAX_NARROW_FIELDS, BoundQuery, Query, RecordsFormat, bind_query
 from .reads import (
     JSON_LINES,
     ConsistentRead,
@@ -55,13 +57,49 @@ from .reads import (
     with_client_timeout,
 )
 from .records import FoundRecords, RawJson, Spool
-from .sql import BoundQuery, bind_query
 
 Row = TypeVar("Row")
 
 _DELIMITERS = {RecordsFormat.CSV: ",", RecordsFormat.TSV: "\t"}
 
 # A page -------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class NextPage:
+    """The condition on ``_id`` that the records after this page meet."""
+
+    operator: str
+    bound: int
+
+
+@dataclass(frozen=True, slots=True)
+class SearchAnswer:
+    """
+    What a query finds; ``total`` is the number of matches, ``record_count`` that of the records.
+
+    ``records`` is JSON: an array, or a text of CSV rows.  It is a spool where it may have more than
+    a few megabytes.  ``fields`` are the names and types of the records' members, in order.
+    """
+
+    records: RawJson | Spool
+    total: int | None
+    fields: tuple[tuple[str, str], ...]
+    next_page: NextPage | None = None
+    members: Mapping[str, Any] = field(default_factory=dict)
+    record_count: int = 0
+
+    @property
+    def text(self) -> bytes:
+        return b"".join(self.records)
+
+    @property
+    def texts(self) -> Iterator[bytes]:
+        """The text of each record, unless they are rows of CSV."""
+        return self.records.read_members()
+
+    def close(self) -> None:
+        self.records.close()
 
 
 def read_answer(read: ConsistentRead, query: Query) -> SearchAnswer:
@@ -145,7 +183,6 @@ def copy_records(
 
 
 def _compose_csv_options(delimiter: str) -> sql.Composable:
-    """Compose the options of a COPY of rows of cells."""
     return sql.SQL("FORMAT csv, DELIMITER {}").format(sql.Literal(delimiter))
 
 
@@ -160,11 +197,6 @@ def check_has_records(read: ConsistentRead) -> None:
 
 
 # All records --------------------------------------------------------------------------------------
-
-#: Records of more fields are long enough to be stored compressed.
-_MAX_PACKED_FIELDS = 64
-
-_CELLS = sql.SQL("FORMAT text")
 
 
 class RecordCopy:
@@ -184,7 +216,6 @@ class RecordCopy:
 
     @property
     def fields(self) -> tuple[tuple[str, str], ...]:
-        """The names and types of the cells, in order."""
         return self._bound.fields
 
     @property
@@ -195,23 +226,17 @@ class RecordCopy:
             return None
         return VersionKey(read.connection.alias, read.resource.pk, read.resource.version)
 
-    @contextmanager
-    def open_csv(self, delimiter: str) -> Iterator[Iterator[bytes]]:
+    def open_csv(self, delimiter: str) -> AbstractContextManager[Iterator[bytes]]:
         """Copy rows of cells as PostgreSQL's CSV, each with its line's end."""
-        with self._copy(_compose_csv_options(delimiter)) as copy:
-            yield self._check_rows(copy, map(bytes, copy))
+        return self._copy(_compose_csv_options(delimiter), partial(map, bytes))
 
-    @contextmanager
-    def open_texts(self) -> Iterator[Iterator[bytes]]:
+    def open_texts(self) -> AbstractContextManager[Iterator[bytes]]:
         """Copy records as the JSON texts of objects or lists, each with its line's end."""
-        with self._copy(JSON_LINES, as_texts=True) as copy:
-            yield self._check_rows(copy, map(bytes, copy))
+        return self._copy(JSON_LINES, partial(map, bytes), as_texts=True)
 
-    @contextmanager
-    def open_cells(self) -> Iterator[Iterator[tuple[str | None, ...]]]:
+    def open_cells(self) -> AbstractContextManager[Iterator[tuple[str | None, ...]]]:
         """Copy rows of cells as they are in CSV, None for null."""
-        with self._copy(_CELLS) as copy:
-            yield self._check_rows(copy, copy.rows())
+        return self._copy(sql.SQL("FORMAT text"), Copy.rows)
 
     def count_rows(self, most: int) -> int:
         """Count the rows; where they cannot be more than ``most``, nothing is read."""
@@ -227,33 +252,34 @@ class RecordCopy:
     def fetch_of_matches(self, columns: Clause) -> list[tuple[Any, ...]]:
         """Fetch aggregates over all matches, not only the page; ``data`` is a record."""
         statement = self._bound.select(columns)
-        if len(self.fields) > _MAX_PACKED_FIELDS:
-            # Stored compressed, it would be decompressed once for each of its fields.
+        if len(self.fields) > MAX_NARROW_FIELDS:
+            # Stored compressed, as it is long, it would be decompressed once for each field.
             unpacked = self._bound.select(Clause(sql.SQL("data || '{}' AS data")))
             statement = compose("SELECT {} FROM ({} OFFSET 0) AS record", columns, unpacked)
         with translate_database_errors(plain=self._bound.query.plain):
             return self._read.fetch_rows(statement)
 
-    def _check_rows(self, copy: Copy, rows: Iterator[Row]) -> Iterator[Row]:
-        """Pass on the rows of a copy; where their number is known, check that none is missing."""
-        known_total = self._bound.known_total
-        if known_total is None:
-            return rows
-        return chain(rows, _check_number(copy, self._bound.count_page(known_total)))
-
     @contextmanager
-    def _copy(self, options: sql.Composable, *, as_texts: bool = False) -> Iterator[Copy]:
-        """Copy the cells of the records, or their JSON texts."""
+    def _copy(
+        self,
+        options: sql.Composable,
+        read_rows: Callable[[Copy], Iterator[Row]],
+        *,
+        as_texts: bool = False,
+    ) -> Iterator[Iterator[Row]]:
+        """Copy cells or JSON texts; where their number is known, check that none is missing."""
         read, bound = self._read, self._bound
         with translate_database_errors(plain=bound.query.plain):
             plan = choose_stream_plan(bound, lambda: count_matches(read, bound))
             statement = plan.select_texts() if as_texts else plan.select_cells()
             with read.copy(statement, options) as copy:
-                yield copy
+                rows, known_total = read_rows(copy), bound.known_total
+                if known_total is not None:
+                    rows = chain(rows, _check_number(copy, bound.count_page(known_total)))
+                yield rows
 
 
 def _check_number(copy: Copy, promised: int) -> Iterator[Never]:
-    """Raise ``RecordsIncomplete`` after the last row of a copy, if rows are missing."""
     if copy.cursor.rowcount < promised:
         raise RecordsIncomplete
     yield from ()
@@ -261,11 +287,11 @@ def _check_number(copy: Copy, promised: int) -> Iterator[Never]:
 
 # A stream -----------------------------------------------------------------------------------------
 
-#: The time for a file that must be whole before it is sent, which is a workbook of Excel.
-FILE_TIMEOUT = timedelta(minutes=1)
-
 #: The blocks that are read before any is sent.
 _BLOCKS_AHEAD = 2
+
+#: The time for a file that must be whole before it is sent, which is a workbook of Excel.
+FILE_TIMEOUT = timedelta(minutes=1)
 
 
 class Stream(Iterator[bytes]):
@@ -353,7 +379,6 @@ class Stream(Iterator[bytes]):
         self._end()
 
     def _read_ahead(self, client: Client | None) -> None:
-        """Read the first two blocks, and acquire a slot unless these are all."""
         deadline = monotonic() + FILE_TIMEOUT.total_seconds()
         while len(self._ahead) < _BLOCKS_AHEAD:
             block = self._read_next()
@@ -393,17 +418,17 @@ def _read_blocks(
     begin: Callable[[ConsistentRead], Generator[bytes]],
     client: Client | None,
 ) -> Generator[bytes]:
-    key, described = (connection.alias, str(name)), None
+    key = connection.alias, str(name)
+    described: Description | None = None
     limits = conf.DUMP_TIMEOUT, conf.SEARCH_MEMORY_BYTES
     try:
         with translate_database_errors(), open_snapshot(connection, *limits) as session:
-            described = _describe(key, client)
+            # Over the connection of this thread, for models are read by no other.
+            limit = conf.STATEMENT_TIMEOUT
+            with open_session(connections[key[0]], limit, limits[1], client) as own:
+                described = describe(key, own, limit)
             read = ConsistentRead(
-                session,
-                described.relation,
-                described.resource,
-                described.version,
-                client=client,
+                session, described.relation, described.resource, described.version, client=client
             )
             read.verify()
             begun = begin(read)
@@ -415,13 +440,6 @@ def _read_blocks(
         if described and isinstance(error, MissingTable):
             raise_if_table_lost(connection, str(name), described.resource, error)
         raise
-
-
-def _describe(key: tuple[str, str], client: Client | None) -> Description:
-    """Describe a resource over the connection of this thread, for models are read by no other."""
-    limit = conf.STATEMENT_TIMEOUT
-    with open_session(connections[key[0]], limit, conf.SEARCH_MEMORY_BYTES, client) as session:
-        return describe(key, session, limit)
 
 
 def _watch_blocks(

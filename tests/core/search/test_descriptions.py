@@ -11,7 +11,7 @@ from django.test.utils import CaptureQueriesContext
 
 from datastore_search.guards.cache import BoundedCache
 from datastore_search.models import MAX_ALIAS_LENGTH, Alias, Resource
-from datastore_search.search import plan, reads, sql
+from datastore_search.search import plan, query, reads
 from datastore_search.search.reads import Description
 
 from ...builders import READING, act, ask, check_error, get_ids, make_resource, make_writer_token
@@ -90,15 +90,15 @@ def test_an_id_is_cached_once_in_any_spelling(
 def test_statements_of_many_fields_are_cached_for_a_few_orders_only(
     client: Client, db: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    names = [f"f{number}" for number in range(sql.MAX_NARROW_FIELDS + 1)]
+    names = [f"f{number}" for number in range(query.MAX_NARROW_FIELDS + 1)]
     wide = make_resource(f"{','.join(names)}\n{','.join('1' * len(names))}\n")
-    caches: list[Any] = [sql._build_wide_columns, plan._render_wide_key_scan]
-    narrow_count = sql._build_narrow_columns.cache_info().currsize
+    caches: list[Any] = [query._build_wide_columns, plan._render_wide_key_scan]
+    narrow_count = query._build_narrow_columns.cache_info().currsize
 
-    for turn in range(sql.MAX_WIDE_ENTRIES + 5):
+    for turn in range(query.MAX_WIDE_ENTRIES + 5):
         fields = [*names[turn:], *names[:turn]]
         parameters = {"resource_id": str(wide.pk), "fields": ["_id", *fields]}
         assert get_ids(ask(client, parameters)) == [1]
 
-    assert [cache.cache_info().currsize for cache in caches] == [sql.MAX_WIDE_ENTRIES] * 2
-    assert sql._build_narrow_columns.cache_info().currsize == narrow_count
+    assert [cache.cache_info().currsize for cache in caches] == [query.MAX_WIDE_ENTRIES] * 2
+    assert query._build_narrow_columns.cache_info().currsize == narrow_count
