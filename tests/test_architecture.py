@@ -192,7 +192,7 @@ def without_counters(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("action", "sent", "max_functions", "max_files"),
     [
-        ("datastore_search", {"q": "river"}, 97, 22),
+        ("datastore_search", {"q": "river"}, 97, 21),
         (
             "datastore_upsert",
             {"records": [{"_id": 1, "title": "Old bridge"}], "force": True},
@@ -217,7 +217,7 @@ def test_a_warm_page_runs_few_functions_in_few_files() -> None:
     def ask() -> None:
         assert Client().get(f"/en/datastore/{resource.pk}/?q=river").status_code == 200
 
-    check_calls(ask, 285, 53)
+    check_calls(ask, 285, 52)
 
 
 def check_calls(ask: Callable[[], None], max_functions: int, max_files: int) -> None:

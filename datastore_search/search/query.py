@@ -58,6 +58,9 @@ class RecordsFormat(StrEnum):
     TSV = "tsv"
 
 
+_TEXT_FORMATS = frozenset({RecordsFormat.CSV, RecordsFormat.TSV})
+
+
 @dataclass(frozen=True, slots=True)
 class AnswerMember:
     """
@@ -105,12 +108,13 @@ class Query:
 
     @property
     def is_text(self) -> bool:
-        return self.records_format in {RecordsFormat.CSV, RecordsFormat.TSV}
+        return self.records_format in _TEXT_FORMATS
 
     @property
     def is_copied(self) -> bool:
         """Return whether PostgreSQL copies the page out: as rows of text, or since it is large."""
-        return self.is_text or (self.limit is not None and self.limit > MAX_LIMIT_IN_MEMORY)
+        is_large = self.limit is not None and self.limit > MAX_LIMIT_IN_MEMORY
+        return is_large or self.records_format in _TEXT_FORMATS
 
     @property
     def is_light(self) -> bool:
