@@ -22,7 +22,7 @@ from datastore_search.contrib.files.jobs.queue import create_load
 from datastore_search.contrib.files.jobs.runner import run_load
 from datastore_search.contrib.files.messages.failures import LoadFailed
 from datastore_search.contrib.files.models import Load, LoadState, Mode
-from datastore_search.contrib.files.publishing.row_errors import write_row_error_report
+from datastore_search.contrib.files.publishing.bad_rows import write_row_error_report
 from datastore_search.contrib.files.tables.locks import is_running
 from datastore_search.database.tables import list_record_tables
 from datastore_search.models import Resource, TableVersion

@@ -12,8 +12,8 @@ from django.test import Client
 from datastore_search.contrib.files.jobs import LoadOptions, clean_up_loads, load_file
 from datastore_search.contrib.files.jobs.runner import JobMonitor
 from datastore_search.contrib.files.models import Load, LoadState
-from datastore_search.contrib.files.publishing import replacing
-from datastore_search.contrib.files.tables.indexing import create_indexes
+from datastore_search.contrib.files.publishing import publish
+from datastore_search.contrib.files.tables.filling import create_indexes
 from datastore_search.contrib.files.tables.locks import hold_job_lock
 from datastore_search.database.tables import list_record_tables
 from datastore_search.models import Resource, TableVersion
@@ -110,7 +110,7 @@ def test_an_unexpected_failure_is_recorded_and_raised(
     def fail(*_args: object, **_options: object) -> None:
         raise RuntimeError("secret")
 
-    monkeypatch.setattr(replacing, "create_indexes", fail)
+    monkeypatch.setattr(publish, "create_indexes", fail)
 
     with pytest.raises(RuntimeError, match="secret"):
         load_file(resource, path, options=LoadOptions(drop_missing_fields=True))
@@ -217,7 +217,7 @@ def test_a_resource_deleted_during_its_load_leaves_nothing(
         index(*args, **options)
         Resource.objects.all().delete()
 
-    monkeypatch.setattr(replacing, "create_indexes", delete_meanwhile)
+    monkeypatch.setattr(publish, "create_indexes", delete_meanwhile)
 
     with fails_with("load.resource_deleted"):
         load_file(resource, path)

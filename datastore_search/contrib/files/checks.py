@@ -15,7 +15,7 @@ from django.db import connections, router
 from .conf import conf
 from .jobs.task_framework import DummyBackend, TaskException
 from .models import Load, get_upload_storage
-from .tables.connections import MIN_LOAD_CONNECTIONS, get_pool_size
+from .tables.filling import MIN_LOAD_CONNECTIONS, get_pool_size
 
 
 @register(Tags.compatibility)

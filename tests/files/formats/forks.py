@@ -18,8 +18,8 @@ from datastore_search.contrib.files.formats.shortages import find_shortage, is_f
 from datastore_search.contrib.files.formats.staging import create_staging_area
 from datastore_search.contrib.files.messages.failures import LoadFailed
 from datastore_search.contrib.files.models import Load
+from datastore_search.contrib.files.publishing.bad_rows import delete_bad_rows
 from datastore_search.contrib.files.publishing.plan import build_plan
-from datastore_search.contrib.files.publishing.row_errors import delete_bad_rows
 from datastore_search.contrib.files.publishing.rows import render_rows
 from datastore_search.contrib.files.sources.limits import ReadingLimits
 from datastore_search.contrib.files.types.options import LoadOptions

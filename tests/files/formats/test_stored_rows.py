@@ -13,7 +13,7 @@ import pytest
 from datastore_search.contrib.files.formats import row_writer, staging
 from datastore_search.contrib.files.formats.options import ReadOptions
 from datastore_search.contrib.files.formats.process import open_table
-from datastore_search.contrib.files.publishing import row_errors, rows
+from datastore_search.contrib.files.publishing import bad_rows, rows
 from datastore_search.contrib.files.publishing.profiles import build_profiles
 from datastore_search.contrib.files.types.inference import decide_formats
 from datastore_search.contrib.files.types.options import LoadOptions
@@ -133,7 +133,7 @@ def test_the_copied_cells_of_few_rows_read_as_the_rows(
 
     with read_in_process(path, ReadOptions(nulls=("-",))) as table:
         decisions = decide_formats(table, options)
-        row_errors.delete_bad_rows(table)
+        bad_rows.delete_bad_rows(table)
         profiles = build_profiles(table, decisions)["fields"]
 
     assert [each.field_format.name for each in decisions[:4]] == ["int4", "int4", "text", "numeric"]

@@ -32,11 +32,11 @@ from datastore_search.contrib.files.jobs import (
 from datastore_search.contrib.files.jobs.runner import JobMonitor
 from datastore_search.contrib.files.messages.failures import LoadCancelled, LoadFailed
 from datastore_search.contrib.files.models import Load, LoadState, get_upload_storage
-from datastore_search.contrib.files.publishing import replacing
+from datastore_search.contrib.files.publishing import publish
 from datastore_search.contrib.files.signals import load_failed, resource_loaded
 from datastore_search.contrib.files.sources import files as sources
-from datastore_search.contrib.files.tables import indexing
-from datastore_search.contrib.files.tables.indexing import create_indexes
+from datastore_search.contrib.files.tables import filling
+from datastore_search.contrib.files.tables.filling import create_indexes
 from datastore_search.database.indexes import analyze_records
 from datastore_search.database.statements import is_connection_lost
 from datastore_search.database.tables import list_record_tables
@@ -392,7 +392,7 @@ def test_a_limit_of_the_portal_for_its_requests_does_not_end_a_load(
         limits.append(read_limit())
         analyze_records(*arguments, **options)
 
-    monkeypatch.setattr(f"{indexing.__name__}.analyze_records", record_limit)
+    monkeypatch.setattr(f"{filling.__name__}.analyze_records", record_limit)
     with connection.cursor() as cursor:
         cursor.execute("SET statement_timeout = '10min'")
 
@@ -419,7 +419,7 @@ def test_a_second_load_of_a_resource_waits_for_the_first(
         assert can_continue.wait(120)
         index(*arguments, **options)
 
-    monkeypatch.setattr(replacing, "create_indexes", wait_and_index)
+    monkeypatch.setattr(publish, "create_indexes", wait_and_index)
 
     def load(name: str) -> None:
         path = tmp_path / name

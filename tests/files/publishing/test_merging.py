@@ -12,7 +12,7 @@ from django.db import connection, connections, transaction
 
 from datastore_search.contrib.files.jobs import clean_up_loads
 from datastore_search.contrib.files.models import Load, LoadState
-from datastore_search.contrib.files.publishing import merging
+from datastore_search.contrib.files.publishing import publish
 from datastore_search.contrib.files.tables.filling import list_staging_tables, stage_rows
 from datastore_search.database.tables import list_record_tables
 from datastore_search.models import Field, Resource
@@ -280,7 +280,7 @@ def test_a_resource_that_changed_between_reading_and_merging_refuses_the_file(
         change(stock)
         return rows
 
-    monkeypatch.setattr(merging, "stage_rows", stage_and_change)
+    monkeypatch.setattr(publish, "stage_rows", stage_and_change)
 
     with fails_with("load.resource_changed"):
         load_text(stock, "code,count\na,5\n", mode="upsert")

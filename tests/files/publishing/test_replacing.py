@@ -11,7 +11,7 @@ from django.db import connection
 from django.utils import translation
 
 from datastore_search.contrib.files.models import Load, LoadState, RowError
-from datastore_search.contrib.files.publishing import plan, row_errors
+from datastore_search.contrib.files.publishing import bad_rows, plan, publish
 from datastore_search.database.tables import list_record_tables
 from datastore_search.models import Field, Resource
 from datastore_search.writing import MAX_INDEXED_VALUE_BYTES
@@ -144,8 +144,8 @@ def test_a_file_of_nothing_but_bad_rows_is_refused_in_any_case(db: None) -> None
 
 
 def test_a_long_report_is_cut_and_says_so(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(row_errors, "MAX_REPORTED_ERRORS", 3)
-    monkeypatch.setattr(row_errors, "_ROWS_PER_BATCH", 2)
+    monkeypatch.setattr(publish, "MAX_REPORTED_ERRORS", 3)
+    monkeypatch.setattr(publish, "_ERRORS_PER_STATEMENT", 2)
     resource = Resource.objects.create(name="r")
 
     with fails_with("load.bad_rows"):
@@ -209,7 +209,7 @@ def test_the_report_is_a_csv_in_the_reader_s_language(db: None) -> None:
 
     text = ""
     with translation.override("fr"):
-        for piece in row_errors.write_row_error_report(get_failed_load(resource), "vi"):
+        for piece in bad_rows.write_row_error_report(get_failed_load(resource), "vi"):
             assert translation.get_language() == "fr"
             text += piece
 

@@ -14,7 +14,7 @@ from django.db import connection
 from datastore_search.contrib.files.jobs import LoadOptions, clean_up_loads, load_file
 from datastore_search.contrib.files.messages.failures import UnstorableRecord
 from datastore_search.contrib.files.models import Load, LoadState
-from datastore_search.contrib.files.publishing import replacing
+from datastore_search.contrib.files.publishing import publish
 from datastore_search.contrib.files.tables.filling import NewTable, create_records
 from datastore_search.database.tables import drop_record_table, list_record_tables
 from datastore_search.models import Resource
@@ -38,7 +38,7 @@ def connections_before(transactional_db: None) -> set[int]:
 
 @pytest.fixture(autouse=True)
 def _several_connections(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(replacing, "_MAX_ROWS_OF_ONE_CONNECTION", 1_000)
+    monkeypatch.setattr(publish, "_MAX_ROWS_OF_ONE_CONNECTION", 1_000)
 
 
 @pytest.fixture(autouse=True)
@@ -175,7 +175,7 @@ def test_a_load_that_fails_midway_leaves_the_old_records_serving(
 
     with monkeypatch.context() as patch:
         patch.setattr(
-            replacing,
+            publish,
             "render_rows",
             lambda *_plan: ([(0, record) for record in batch] for batch in batches),
         )

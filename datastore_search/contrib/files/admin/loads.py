@@ -30,7 +30,7 @@ from ..jobs import BadRowsChoice, cancel_load, mark_interrupted_loads, retry_loa
 from ..jobs.queue import copy_load
 from ..messages.failures import LoadFailed
 from ..models import Load, LoadState
-from ..publishing.row_errors import write_row_error_report
+from ..publishing.bad_rows import write_row_error_report
 from .display import (
     UNLISTED_FIELDS,
     describe_progress,

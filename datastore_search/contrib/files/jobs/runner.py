@@ -23,8 +23,8 @@ from ..formats.process import open_table
 from ..formats.staging import Interrupter
 from ..messages.failures import LoadCancelled, LoadFailed, UnexpectedFailure
 from ..models import FINISHED, RUNNING, Load, LoadState
-from ..publishing import publish_table
-from ..publishing.fingerprint import is_unchanged
+from ..publishing.plan import is_unchanged
+from ..publishing.publish import publish_table
 from ..sources.files import copy_source, create_working_folder
 from ..tables.locks import JobLock, cancel_statements, hold_job_lock
 from ..types.options import LoadOptions, resolve_options

@@ -1,12 +1,19 @@
-"""Find the rows that PostgreSQL or the primary key would refuse, before any is written."""
+"""Find the rows that PostgreSQL or the primary key would refuse, and report them."""
 
 from __future__ import annotations
 
+import csv
+import io
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
 from typing import Any
 
+from django.db.models import Q
+from django.utils import translation
+from django.utils.translation import gettext as _
+
+from ....downloads.text_rows import disarm
 from ....field_types import (
     MAX_NUMBER_DIGITS,
     FieldType,
@@ -19,8 +26,10 @@ from ....writing import MAX_INDEXED_VALUE_BYTES
 from ..formats.duckdb_sql import SQL, Composed, quote_identifier, quote_literal
 from ..formats.staging import MAX_SHOWN_LENGTH, ROW_ERRORS, STAGED_ROWS, StagedTable, quote_message
 from ..messages import BadRow
+from ..messages.failures import LoadFailed
+from ..models import Load, RowError
 from ..types.field_formats import Decision, bind_value, field_formats
-from ..types.matching import group_columns
+from ..types.matching import VALUE, group_columns
 
 #: Parts of JSON that DuckDB accepts, and PostgreSQL may refuse or write out at great length.
 _SUSPICIOUS = r"\\u0000|NaN|[Ii]nf|[eE][+-]?[0-9]{3}"
@@ -28,10 +37,9 @@ _SUSPICIOUS = r"\\u0000|NaN|[Ii]nf|[eE][+-]?[0-9]{3}"
 _LONG_TEXT_BYTES = 100_000
 _SUSPICIOUS_IF_LONG = r"[eE][+-]?[0-9]{2}"
 
-_ROWS_PER_BATCH = 500
+_SUSPECTS_PER_BATCH, _ERRORS_PER_PIECE = 500, 2_000
 
 _UNSTORABLE = BadRow("row.unstorable")
-_LONG_NUMBER = BadRow("row.long_number", most=MAX_NUMBER_DIGITS)
 
 #: What PostgreSQL's index adds to each value.
 _VALUE_EXTRA_BYTES = 16
@@ -70,14 +78,12 @@ def _record_unstorable_json(
             suspicious=quote_literal(_SUSPICIOUS),
             long=quote_literal(_LONG_TEXT_BYTES),
             suspicious_if_long=quote_literal(_SUSPICIOUS_IF_LONG),
-            condition=bind_value(
-                field_formats[field_type.name].condition, quote_identifier("value")
-            ),
+            condition=bind_value(field_formats[field_type.name].condition, VALUE),
         )
         .text
     )
     has_constants = field_type.name != "json"
-    while batch := suspects.fetchmany(_ROWS_PER_BATCH):
+    while batch := suspects.fetchmany(_SUSPECTS_PER_BATCH):
         errors = [
             (
                 line,
@@ -102,13 +108,10 @@ def _find_json_error(text: str, *, has_constants: bool) -> BadRow | None:
             json.loads(text, parse_float=Decimal, parse_int=Decimal, parse_constant=parse_constant)
         )
     except TooManyDigits:
-        return _LONG_NUMBER
+        return BadRow("row.long_number", most=MAX_NUMBER_DIGITS)
     except (NotOfType, ValueError, ArithmeticError, RecursionError):
         return _UNSTORABLE
     return None
-
-
-# Keys ---------------------------------------------------------------------------------------------
 
 
 def record_key_errors(
@@ -168,9 +171,10 @@ def record_bad_keys(
 ) -> None:
     """Record a row error for each row that meets a condition; it shows the row's key."""
     text = _build_key_text(_list_key_columns(table, key))
-    names = quote_literal(", ".join(key))
-    insert = SQL("INSERT INTO {} SELECT line, {}, {}, {} FROM {} WHERE {}")
-    table.execute(insert.format(ROW_ERRORS, names, text, error, STAGED_ROWS, condition), parameters)
+    insert = SQL("INSERT INTO {} SELECT line, {}, {}, {} FROM {} WHERE {}").format(
+        ROW_ERRORS, quote_literal(", ".join(key)), text, error, STAGED_ROWS, condition
+    )
+    table.execute(insert, parameters)
 
 
 def _list_key_columns(table: StagedTable, key: Sequence[str]) -> list[Composed]:
@@ -178,7 +182,6 @@ def _list_key_columns(table: StagedTable, key: Sequence[str]) -> list[Composed]:
 
 
 def _build_key_text(columns: Sequence[Composed]) -> Composed:
-    """Build the expression of a row's key as a text for people."""
     return SQL("left(concat_ws(', ', {}), {})").format(
         SQL(", ").join(columns), quote_literal(MAX_SHOWN_LENGTH)
     )
@@ -190,3 +193,57 @@ def _fill_in(message: BadRow, number: Composed) -> Composed:
     return SQL("replace({}, {}, CAST({} AS VARCHAR))").format(
         quote_message(message), placeholder, number
     )
+
+
+# The report ---------------------------------------------------------------------------------------
+
+
+def read_row_errors(load: Load, table: StagedTable, most: int) -> Iterator[RowError]:
+    """Read the first row errors of a table, for a load; they are not saved."""
+    found = table.execute(
+        SQL("SELECT line, field, value, error FROM {} ORDER BY line, field LIMIT {}").format(
+            ROW_ERRORS, quote_literal(most)
+        )
+    )
+    while row := found.fetchone():
+        line, field, value, error = row
+        text = value.replace("\0", "�")  # which PostgreSQL's texts cannot hold
+        yield RowError(load=load, line=line, field=field, value=text, message=json.loads(error))
+
+
+def raise_row_errors(load: Load) -> None:
+    """Refuse the file if it has bad rows."""
+    if first := load.row_errors.first():
+        raise LoadFailed("load.bad_rows", count=load.row_error_count, row=first.describe())
+
+
+def delete_bad_rows(table: StagedTable) -> None:
+    table.rows.delete(SQL("IN (SELECT line FROM {})").format(ROW_ERRORS))
+
+
+def write_row_error_report(load: Load, language: str) -> Iterator[str]:
+    """
+    Write the row errors of a load as CSV, in a language, piece by piece.
+
+    It begins with a byte order mark, by which spreadsheets recognise the encoding.  A value that
+    they would read as a formula gets an apostrophe.
+    """
+    with translation.override(language):
+        header = [_("Line"), _("Field"), _("Value"), _("Reason")]
+        first = "\ufeff" + _write_csv([header])
+    yield first
+    ordered = rows = load.row_errors.order_by("line", "pk")
+    # Without a cursor of the server: a pooler may give each batch another session.
+    while batch := list(rows[:_ERRORS_PER_PIECE]):
+        last = batch[-1]
+        rows = ordered.filter(Q(line=last.line, pk__gt=last.pk) | Q(line__gt=last.line))
+        # Between two pieces the caller's language is active.
+        with translation.override(language):
+            piece = _write_csv([row.line, row.field, row.value, row.reason] for row in batch)
+        yield piece
+
+
+def _write_csv(rows: Iterable[list[str] | list[object]]) -> str:
+    text = io.StringIO()
+    csv.writer(text).writerows([disarm(str(cell)) for cell in row] for row in rows)
+    return text.getvalue()

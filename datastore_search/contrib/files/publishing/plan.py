@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from hashlib import sha256
 from operator import attrgetter
 from typing import Protocol
 
 from django.db import connections, router
 from django.db.backends.base.base import BaseDatabaseWrapper
 
+from .... import __version__
+from ....database.tables import count_records
 from ....field_types import MAX_FIELDS
-from ....models import Field, Resource, TableVersion
+from ....models import Resource, TableSettings, TableVersion
 from ....writing import MAX_KEY_FIELDS
 from ..formats.staging import StagedTable
 from ..messages import Notice
@@ -31,8 +35,6 @@ from ..types.matching import count_matches
 from ..types.options import LoadOptions, resolve_key
 from .bad_rows import record_key_errors, record_unstorable_values
 
-_GET_LOSSLESS = attrgetter("lossless_condition")
-
 
 class ProgressReporter(Protocol):
     """Takes reports of a load's progress, and may end the load by raising ``LoadFailed``."""
@@ -42,6 +44,69 @@ class ProgressReporter(Protocol):
 
     def report_rows(self, done: int, total: int) -> None:
         """Report how many rows have been written, of how many."""
+
+
+# A file that has been loaded already (``docs/decisions/0018``) ------------------------------------
+
+
+def is_unchanged(load: Load, options: LoadOptions) -> bool:
+    """Return whether loading a file would make the records that the resource serves already."""
+    if options.force or not load.checksum:
+        return False
+    resource = Resource.objects.filter(pk=load.resource_id).select_related("table_version").first()
+    if resource is None or resource.table_version is None:
+        return False
+    served = resource.table_version
+    key = resolve_key(resource, options)
+    fingerprint = compute_fingerprint(load, options, key, resource.table_settings)
+    if fingerprint != served.fingerprint:
+        return False
+    # Something else may have removed records: a restore without them, a statement by hand.
+    connection = connections[router.db_for_write(Load)]
+    return count_records(connection, served.pk) == served.record_count
+
+
+def compute_fingerprint(
+    load: Load, options: LoadOptions, key: Sequence[str], settings: TableSettings
+) -> str:
+    """
+    Compute a digest of everything that the records of a load are made from.
+
+    That is the file, how it is read and indexed, and the version of this package.  A load whose
+    file has no checksum gets a digest of its own.
+    """
+    if not load.checksum:
+        return f"load {load.pk}"
+    made_of = {
+        "version": __version__,
+        "file": load.checksum,
+        "options": options.select_content_options().to_json(),
+        "key": list(key),
+        **{name: value for name, value in settings._asdict().items() if value},
+    }
+    return sha256(json.dumps(made_of, sort_keys=True, default=list).encode()).hexdigest()
+
+
+# The plan -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class FieldChanges:
+    """The names of fields that the file adds or lacks, and a notice of each other type."""
+
+    added: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+    retyped: tuple[Notice, ...] = ()
+
+    def build_notices(self, *, replaces: bool) -> list[Notice]:
+        """Build a notice of each change; ``replaces`` if missing fields are dropped."""
+        notices: list[Notice] = []
+        if self.added:
+            notices.append(Notice("notice.fields_added", fields=_quote_names(self.added)))
+        if self.missing:
+            code = "notice.fields_dropped" if replaces else "notice.fields_empty"
+            notices.append(Notice(code, fields=_quote_names(self.missing)))
+        return [*notices, *self.retyped]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,30 +134,31 @@ class LoadPlan:
 
     @property
     def formats(self) -> dict[str, FieldFormat]:
-        """The formats, by the names of the file's fields."""
+        """The formats, by the names of the file's fields, as all that follows."""
         formats = (decision.field_format for decision in self.decisions)
         return dict(zip(self.table.names, formats, strict=True))
 
     @property
     def types(self) -> dict[str, str]:
-        """The names of the types, by the names of the file's fields."""
         return {name: each.field_type.name for name, each in self.formats.items()}
 
     @property
     def field_formats(self) -> dict[str, str]:
-        """The names of the formats, by the names of the file's fields."""
         return {name: each.name for name, each in self.formats.items()}
 
     @property
     def units(self) -> dict[str, str]:
-        """The units of numbers in the file, by the names of the fields that have one."""
         return {name: each.unit for name, each in self.formats.items() if each.unit}
 
     def find_lost_fields(self) -> LoadFailed | None:
         """Find the failure of a load by which fields would be lost without permission."""
         may_lose = self.options.drop_missing_fields or not self.replaces
         lost = () if may_lose else self.changes.missing
-        return LoadFailed("load.missing_fields", fields=quote_names(lost)) if lost else None
+        return LoadFailed("load.missing_fields", fields=_quote_names(lost)) if lost else None
+
+
+def _quote_names(names: Sequence[str]) -> str:
+    return ", ".join(f"“{name}”" for name in names)
 
 
 def build_plan(
@@ -104,17 +170,15 @@ def build_plan(
     Raises: ``LoadFailed``.
     """
     replaces = options.mode == Mode.REPLACE or not resource.has_table
+    key, notices = _resolve_key(resource, table, options, replaces=replaces)
     if replaces:
-        key, notices = _resolve_replacing_key(resource, table, options)
         if resource.index_kinds != resource.chosen_index_kinds:
             notices.append(Notice("notice.substrings_not_indexed"))
         decisions = decide_formats(table, options, explain=True)
     else:
-        key = _resolve_merge_key(resource, options)
-        _check_key(key, table.names)
         merging, lossless, notices = _resolve_merge_options(resource, table, options)
         decisions = decide_formats(table, merging, explain=True, lossless=lossless)
-    changes = compare_fields(resource, table, decisions)
+    changes = _compare_fields(resource, table, decisions)
     record_unstorable_values(table, decisions)
     record_key_errors(table, decisions, key)
     change_notices = changes.build_notices(replaces=replaces)
@@ -124,47 +188,27 @@ def build_plan(
     return LoadPlan(load, table, options, replaces, decisions, key, changes, reading, told)
 
 
-def _check_key(key: Sequence[str], names: Collection[str]) -> None:
-    """Refuse a key that a table cannot have; ``names`` are the names of its fields."""
-    for name in key:
-        if name not in names:
-            raise LoadFailed("key.missing_field", field=name)
-    if len(key) > MAX_KEY_FIELDS:
-        raise LoadFailed("key.too_many_fields", most=MAX_KEY_FIELDS)
-
-
-def _resolve_replacing_key(
-    resource: Resource, table: StagedTable, options: LoadOptions
+def _resolve_key(
+    resource: Resource, table: StagedTable, options: LoadOptions, *, replaces: bool
 ) -> tuple[tuple[str, ...], list[Notice]]:
-    """Resolve the key of the new table: the resource's own key is dropped if a field of it is."""
+    """Resolve the key of the new table, or the key by which rows are merged; empty without one."""
     key = resolve_key(resource, options)
     missing = [name for name in key if name not in table.names]
-    if options.key is None and missing:
+    if replaces and options.key is None and missing:  # the resource's own key goes with its fields
         return (), [Notice("notice.key_dropped", fields=", ".join(missing))]
-    _check_key(key, table.names)
+    if not replaces:
+        if resource.primary_key and list(key) != resource.primary_key:
+            raise LoadFailed("key.cannot_change", fields=", ".join(resource.primary_key))
+        if options.mode == Mode.UPSERT and not key:
+            raise LoadFailed("key.required")
+    if missing:
+        raise LoadFailed("key.missing_field", field=missing[0])
+    if len(key) > MAX_KEY_FIELDS:
+        raise LoadFailed("key.too_many_fields", most=MAX_KEY_FIELDS)
     return key, []
 
 
-@dataclass(frozen=True, slots=True)
-class FieldChanges:
-    """The names of fields that the file adds or lacks, and a notice of each other type."""
-
-    added: tuple[str, ...] = ()
-    missing: tuple[str, ...] = ()
-    retyped: tuple[Notice, ...] = ()
-
-    def build_notices(self, *, replaces: bool) -> list[Notice]:
-        """Build a notice of each change; ``replaces`` if missing fields are dropped."""
-        notices: list[Notice] = []
-        if self.added:
-            notices.append(Notice("notice.fields_added", fields=quote_names(self.added)))
-        if self.missing:
-            code = "notice.fields_dropped" if replaces else "notice.fields_empty"
-            notices.append(Notice(code, fields=quote_names(self.missing)))
-        return [*notices, *self.retyped]
-
-
-def compare_fields(
+def _compare_fields(
     resource: Resource, table: StagedTable, decisions: Sequence[Decision]
 ) -> FieldChanges:
     """Compare a file with a resource; one without a table has no fields that could change."""
@@ -184,27 +228,7 @@ def compare_fields(
     )
 
 
-def quote_names(names: Sequence[str]) -> str:
-    return ", ".join(f"“{name}”" for name in names)
-
-
-def build_field(resource: Resource, name: str, label: str, type_name: str) -> Field:
-    """Build a new field of a file, without a label that equals the name."""
-    label = label if label != name else ""
-    return Field(resource=resource, name=name, label=label, type=type_name)
-
-
-# Files that are merged ----------------------------------------------------------------------------
-
-
-def _resolve_merge_key(resource: Resource, options: LoadOptions) -> tuple[str, ...]:
-    """Resolve the key by which rows are merged; empty where they are only added."""
-    key = resolve_key(resource, options)
-    if resource.primary_key and list(key) != resource.primary_key:
-        raise LoadFailed("key.cannot_change", fields=", ".join(resource.primary_key))
-    if options.mode == Mode.UPSERT and not key:
-        raise LoadFailed("key.required")
-    return key
+# How a file that is merged fits the fields that there are -----------------------------------------
 
 
 def _resolve_merge_options(
@@ -259,8 +283,9 @@ def _find_formats(
     Find the format in which most values of each column come back; ``types`` are by column.
 
     Of several, the previous file's is used, or the format of the chosen order of day and month, or
-    the default format.  Where it is none of these, the column is ambiguous, and values that are not
-    in the default format are row errors.
+    the default format; numbers with spaces alone between thousands are read as the same in all
+    formats.  Where it is none of these, the column is ambiguous, and values that are not in the
+    default format are row errors.
     """
     groups = list_written_groups(options.date_order)
     allowed = [*field_formats.values(), *(each for group in groups for each in group.formats)]
@@ -272,29 +297,17 @@ def _find_formats(
             each for each in dict.fromkeys(some) if each.field_type.name == type_name
         )
     found = {column: field_formats[type_name] for column, type_name in types.items()}
+    orders = {options.date_order, get_day_order(options.date_order)} - {""}
     several = {column: some for column, some in formats.items() if len(some) > 1}
-    for column, counts in count_matches(table, several, _GET_LOSSLESS).items():
+    for column, counts in count_matches(table, several, attrgetter("lossless_condition")).items():
         best = [each for each in formats[column] if counts[each] == max(counts.values())]
         last = before.get(table.get_name(column))
-        if preferred := _find_preferred(best, last, options):
-            found[column] = preferred
+        preferred = [
+            *(best if len(best) == 1 else []),
+            *(each for each in best if each.name == last),
+            *(each for each in best if each.format in orders),
+            *(each for each in best if each.format in {"", "spaced"}),
+        ]
+        if preferred:
+            found[column] = preferred[0]
     return found
-
-
-def _find_preferred(
-    formats: Sequence[FieldFormat], last: str | None, options: LoadOptions
-) -> FieldFormat | None:
-    """
-    Find the format to prefer: the only one, the previous file's, the chosen order's, the default.
-
-    Numbers with spaces alone between thousands are read as the same in all formats.
-    """
-    if len(formats) == 1:
-        return formats[0]
-    orders = {options.date_order, get_day_order(options.date_order)} - {""}
-    preferred = (
-        *(each for each in formats if each.name == last),
-        *(each for each in formats if each.format in orders),
-        *(each for each in formats if each.format in {"", "spaced"}),
-    )
-    return preferred[0] if preferred else None

@@ -16,8 +16,8 @@ from ..messages.failures import LoadFailed
 from ..models import Load, RowError
 from ..types.matching import find_first_cells
 from ..types.options import LoadOptions, resolve_options
+from .bad_rows import read_row_errors
 from .plan import FieldChanges, LoadPlan, build_plan
-from .row_errors import read_row_errors
 
 _MAX_ROWS, _MAX_LAST_ROWS = 20, 5
 _MAX_ROW_ERRORS = 50

@@ -1,8 +1,8 @@
 """
-Fill a table with records.
+Fill and index the table of a load: its record table, or the staging table of a merge.
 
-Computing the search vectors takes most of the time.  So a load fills a large table over several
-connections (``docs/decisions/0013``).
+Computing the search vectors takes most of the time.  So a load fills and indexes a large table over
+several connections (``docs/decisions/0013``).
 """
 
 from __future__ import annotations
@@ -10,16 +10,24 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from queue import Full, Queue
 from typing import LiteralString, NamedTuple
 
 import psycopg
-from django.db import connections
+from django.db import OperationalError, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 from psycopg import errors, sql
 
+from ....database.indexes import (
+    Indexes,
+    IndexStatement,
+    analyze_records,
+    build_id_statement,
+    build_index_statements,
+    execute_statements,
+)
 from ....database.placement import place_beside
 from ....database.statements import execute
 from ....database.tables import (
@@ -30,15 +38,29 @@ from ....database.tables import (
     name_record_table,
     quote_record_table,
 )
+from ....field_types import dump_json
 from ....writing.records import Rows
 from ..messages.failures import UnstorableRecord
-from .locks import begin_load_transaction
+from .locks import begin_load_transaction, build_statement_comment
+
+#: The connections of a load without those that fill its table: for its statements, its locks and
+#: its progress.
+MIN_LOAD_CONNECTIONS = 3
 
 #: JSON texts hold no control characters, so CSV with these needs no escaping.
 _COPY_OPTIONS = "FORMAT csv, DELIMITER E'\\x02', QUOTE E'\\x01', NULL E'\\x03'"
 
 #: How often failures of threads are looked for, while all threads are busy.
 _CHECK_INTERVAL_SECONDS = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class NewTable:
+    """A record table that a load is making; ``weights`` are those of fields."""
+
+    id: int
+    load_id: int
+    weights: Mapping[str, int] = field(default_factory=dict)
 
 
 class _Batch(NamedTuple):
@@ -56,6 +78,28 @@ class _Batch(NamedTuple):
 
 #: The batches that wait for a connection; None ends the stream of one.
 _Work = Queue[_Batch | None]
+
+
+def get_pool_size(connection: BaseDatabaseWrapper) -> int | None:
+    """
+    Return how many connections the pool of a database may open; None without a pool.
+
+    Source: ``psycopg_pool.ConnectionPool``, whose size is fixed without ``max_size``.
+    """
+    pool = connection.settings_dict.get("OPTIONS", {}).get("pool")
+    if not pool:
+        return None
+    options = pool if isinstance(pool, Mapping) else {}
+    return int(options.get("max_size") or options.get("min_size", 4))
+
+
+def count_load_connections(connection: BaseDatabaseWrapper, wanted: int) -> int:
+    """Return how many connections may fill a table: those that a pool has room for, at least 1."""
+    size = get_pool_size(connection)
+    return wanted if size is None else max(1, min(wanted, size - MIN_LOAD_CONNECTIONS))
+
+
+# Filling ------------------------------------------------------------------------------------------
 
 
 def create_records(
@@ -100,22 +144,15 @@ def _fill_by_one(
 ) -> int:
     """Fill the table in the transaction that makes it: ``COPY … FREEZE`` writes the rows once."""
     count = 0
-    try:
-        with begin_load_transaction(connection, table.load_id), connection.cursor() as cursor:
-            create_table(connection, table.id, language=language, weights=table.weights)
-            copying = build_copy(quote_record_table(table.id), "_id, data", ", FREEZE")
-            with cursor.copy(copying) as lines:
-                for batch in batches:
-                    lines.write(batch.render())
-                    count += len(batch.numbers)
-            _set_next_id(connection, table.id, count + 1)
-    # Django does not wrap the errors of COPY.
-    except (psycopg.DataError, errors.StatementTooComplex) as error:
-        raise UnstorableRecord(parse_copy_line(error) or "?") from error
+    copying = _build_copy(quote_record_table(table.id), "_id, data", ", FREEZE")
+    with begin_load_transaction(connection, table.load_id), connection.cursor() as cursor:
+        create_table(connection, table.id, language=language, weights=table.weights)
+        with _name_refused_row(), cursor.copy(copying) as lines:
+            for batch in batches:
+                lines.write(batch.render())
+                count += len(batch.numbers)
+        _set_next_id(connection, table.id, count + 1)
     return count
-
-
-# Over several connections -------------------------------------------------------------------------
 
 
 def _fill_by_several(
@@ -150,23 +187,20 @@ def _put_batch(batch: _Batch | None, work: _Work, running: list[Future[None]]) -
 
 def _copy_work(alias: str, table: NewTable, work: _Work) -> None:
     """Copy batches over a connection of this thread, until the end."""
-    batch: _Batch | None = None
-    copying = build_copy(quote_record_table(table.id), "_id, data")
-    with closing(connections[alias]) as connection:
-        try:
-            with begin_load_transaction(connection, table.load_id), connection.cursor() as cursor:
-                while batch := work.get():
-                    with cursor.copy(copying) as lines:
-                        lines.write(batch.render())
-        except (psycopg.DataError, errors.StatementTooComplex) as error:
-            line = parse_copy_line(error)
-            raise UnstorableRecord(batch.numbers[line - 1] if batch and line else "?") from error
+    copying = _build_copy(quote_record_table(table.id), "_id, data")
+    with (
+        closing(connections[alias]) as connection,
+        begin_load_transaction(connection, table.load_id),
+        connection.cursor() as cursor,
+    ):
+        while batch := work.get():
+            with _name_refused_row(batch.numbers.start), cursor.copy(copying) as lines:
+                lines.write(batch.render())
 
 
-def build_copy(
+def _build_copy(
     table: sql.Identifier, columns: LiteralString, more_options: LiteralString = ""
 ) -> sql.Composed:
-    """Build a COPY of lines whose cells, which hold no control characters, are not escaped."""
     return sql.SQL("COPY {table} ({columns}) FROM STDIN ({options})").format(
         table=table,
         columns=sql.SQL(columns),
@@ -174,46 +208,105 @@ def build_copy(
     )
 
 
-def parse_copy_line(error: psycopg.Error) -> int | None:
-    """Read from PostgreSQL's report at which row a COPY ended."""
-    match = re.search(r"COPY \S+, line (\d+)", error.diag.context or "")
-    return int(match[1]) if match else None
+@contextmanager
+def _name_refused_row(first: int = 1) -> Iterator[None]:
+    """Raise ``UnstorableRecord`` with the row at which a COPY ends, which begins at ``first``."""
+    try:
+        yield
+    except (psycopg.DataError, errors.StatementTooComplex) as error:  # Django wraps none of COPY
+        match = re.search(r"COPY \S+, line (\d+)", error.diag.context or "")
+        raise UnstorableRecord(first + int(match[1]) - 1 if match else "?") from error
 
 
 def _set_next_id(connection: BaseDatabaseWrapper, table_id: int, number: int) -> None:
-    """Set the ``_id`` of the table's next record."""
     statement = "SELECT setval(pg_get_serial_sequence(%s, '_id')::regclass, %s, false)"
     execute(connection, statement, [name_record_table(table_id), number])
 
 
+# Indexing -----------------------------------------------------------------------------------------
+
+
+def create_indexes(
+    connection: BaseDatabaseWrapper,
+    table: NewTable,
+    indexes: Indexes,
+    *,
+    memory_bytes: int,
+    max_connections: int = 1,
+) -> None:
+    """
+    Index a record table and take its statistics.
+
+    ``memory_bytes`` is the memory of the server for each connection; a GIN index takes little of
+    it.  There are at most ``max_connections``, and as many processes for the index of words, which
+    takes longer than all others; within a transaction of the caller, only the caller's own.
+    """
+    if connection.in_atomic_block:
+        max_connections = 1
+    key = build_id_statement(table.id, memory_bytes)
+    others = build_index_statements(connection, table.id, indexes, memory_bytes, max_connections)
+
+    def run(own: BaseDatabaseWrapper, *statements: IndexStatement) -> None:
+        with begin_load_transaction(own, table.load_id), own.cursor() as cursor:
+            execute_statements(cursor, statements)
+
+    def run_in_thread(statement: IndexStatement) -> None:
+        with closing(connections[connection.alias]) as own:
+            run(own, statement)
+
+    if max_connections == 1:
+        run(connection, key, *others)
+    else:
+        run(connection, key)
+        with ThreadPoolExecutor(max_connections) as pool:
+            list(pool.map(run_in_thread, others))
+    with begin_load_transaction(connection, table.load_id):
+        analyze_records(connection, table.id)
+    if max_connections > 1:
+        _freeze(connection, table)
+
+
+def _freeze(connection: BaseDatabaseWrapper, table: NewTable) -> None:
+    """Mark all records as visible to every transaction, so that an index-only scan counts keys."""
+    vacuum = sql.SQL("{} VACUUM (FREEZE, INDEX_CLEANUP off, TRUNCATE off) {}").format(
+        sql.SQL(build_statement_comment(table.load_id)), quote_record_table(table.id)
+    )
+    try:
+        execute(connection, vacuum)
+    except OperationalError as error:
+        # A limit of the portal has ended it, or the cancellation of the load; the load checks that.
+        if not isinstance(error.__cause__, errors.QueryCanceled | errors.LockNotAvailable):
+            raise
+
+
+def count_common_values(
+    connection: BaseDatabaseWrapper, table: NewTable, names: Iterable[str], *, min_records: int
+) -> dict[str, dict[str, int]]:
+    """Count the values, as JSON, that at least ``min_records`` records have in fields of text."""
+    statement = sql.SQL("SELECT data ->> %s, count(*) FROM {} GROUP BY 1 HAVING count(*) >= %s")
+    counting = statement.format(quote_record_table(table.id))
+    with begin_load_transaction(connection, table.load_id):
+        return {
+            name: {
+                dump_json(value): count
+                for value, count in execute(connection, counting, [name, min_records])
+            }
+            for name in names
+        }
+
+
+# The staging table of a merge ---------------------------------------------------------------------
+
 _PREFIX = "datastore_search_staging_"
-
-
-def name_staging_table(load_id: int) -> str:
-    return f"{_PREFIX}{load_id}"
-
-
-def quote_staging_table(load_id: int) -> sql.Identifier:
-    """Name the staging table of a load in a statement."""
-    return sql.Identifier(name_staging_table(load_id))
-
-
-@dataclass(frozen=True, slots=True)
-class NewTable:
-    """A record table that a load is making; ``weights`` are those of fields."""
-
-    id: int
-    load_id: int
-    weights: Mapping[str, int] = field(default_factory=dict)
-
-
-def drop_staging_table(connection: BaseDatabaseWrapper, load_id: int) -> bool:
-    """Drop the staging table of a load, if there is one, and return whether it was possible."""
-    return drop_tables(connection, [quote_staging_table(load_id)], LOCK_TIMEOUT)
 
 
 def list_staging_tables(connection: BaseDatabaseWrapper) -> set[int]:
     return list_numbers(connection, _PREFIX)
+
+
+def drop_staging_table(connection: BaseDatabaseWrapper, load_id: int) -> bool:
+    """Drop the staging table of a load, if there is one, and return whether it was possible."""
+    return drop_tables(connection, [sql.Identifier(f"{_PREFIX}{load_id}")], LOCK_TIMEOUT)
 
 
 def stage_rows(
@@ -230,22 +323,20 @@ def stage_rows(
 
     Raises: ``UnstorableRecord``, with the number of the row, when PostgreSQL refuses one.
     """
-    table = quote_staging_table(load_id)
+    name = f"{_PREFIX}{load_id}"
+    table = sql.Identifier(name)
     # A load before a flush of the database may have left one of the same number.  A crash of the
     # server empties it, and the load fails with it.
     create = sql.SQL(
         "DROP TABLE IF EXISTS {table};"
         " CREATE UNLOGGED TABLE {table} (number bigint, members jsonb NOT NULL)"
     )
-    try:
-        with begin_load_transaction(connection, load_id), connection.cursor() as cursor:
-            cursor.execute(create.format(table=table))
-            if beside:
-                place_beside(connection, name_staging_table(load_id), beside)
-            with cursor.copy(build_copy(table, "number, members")) as lines:
-                for batch in batches:
-                    lines.write("".join(f"{line}\x02{text}\n" for line, text in batch))
-            cursor.execute(sql.SQL("ANALYZE {}").format(table))
-    except (psycopg.DataError, errors.StatementTooComplex) as error:
-        raise UnstorableRecord(parse_copy_line(error) or "?") from error
+    with begin_load_transaction(connection, load_id), connection.cursor() as cursor:
+        cursor.execute(create.format(table=table))
+        if beside:
+            place_beside(connection, name, beside)
+        with _name_refused_row(), cursor.copy(_build_copy(table, "number, members")) as lines:
+            for batch in batches:
+                lines.write("".join(f"{line}\x02{text}\n" for line, text in batch))
+        cursor.execute(sql.SQL("ANALYZE {}").format(table))
     return Rows(sql.SQL("{} AS rows").format(table))

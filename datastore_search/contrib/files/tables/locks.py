@@ -28,15 +28,7 @@ _LOAD_LOCK = 0x64735F6C
 #: The first number of those that let only one load of a resource run; the second is made of its id.
 _RESOURCE_LOCK = 0x64735F72
 
-#: Time limits that a portal may set for requests; a load lifts those that its PostgreSQL has.
-_LIMITS = (
-    "statement_timeout",
-    "lock_timeout",
-    "idle_in_transaction_session_timeout",
-    "transaction_timeout",
-)
-
-#: Who has the lock of an advisory lock of two numbers.
+#: The process that holds an advisory lock of two numbers.
 _HOLDERS = (
     "SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND granted"
     " AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
@@ -55,7 +47,6 @@ class JobLock:
     """
 
     def __init__(self, connection: BaseDatabaseWrapper) -> None:
-        """Hold locks by a connection that is in a transaction."""
         self._connection = connection
         self._is_free = Lock()
 
@@ -130,7 +121,6 @@ def hold_job_lock(connection: BaseDatabaseWrapper, load_id: int) -> Iterator[Job
 
 
 def is_running(connection: BaseDatabaseWrapper, load_id: int) -> bool:
-    """Return whether some process is running this load."""
     if (connection.alias, load_id) in _within_transactions:
         return True
     return bool(execute(connection, _HOLDERS, [_LOAD_LOCK, load_id % 2**31]))
@@ -176,17 +166,18 @@ def _build_application_name(load_id: int) -> str:
 
 def _prepare_transaction(connection: BaseDatabaseWrapper, load_id: int) -> None:
     """
-    Name the transaction after its load, and lift the limits that could end it.
+    Name the transaction after its load, and lift the time limits that a portal has for requests.
 
     The server checks whether the load's process still runs: otherwise it would complete an index,
     and hold its locks, after the process was killed.  Only Linux supports this check.
     """
     execute(
         connection,
-        "SELECT set_config(name, '0', true) FROM unnest(%s::text[]) AS name"
+        "SELECT set_config(name, '0', true) FROM unnest(ARRAY['statement_timeout', 'lock_timeout',"
+        " 'idle_in_transaction_session_timeout', 'transaction_timeout']) AS name"
         " WHERE current_setting(name, true) IS NOT NULL"
         " UNION ALL SELECT set_config('application_name', %s, true)"
         " UNION ALL SELECT set_config('client_connection_check_interval',"
         " CASE WHEN version() LIKE '%%linux%%' THEN '2s' ELSE '0' END, true)",
-        [list(_LIMITS), _build_application_name(load_id)],
+        [_build_application_name(load_id)],
     )

@@ -31,8 +31,8 @@ from ...jobs.runner import run_load
 from ...messages import Message, Notice
 from ...messages.failures import LoadFailed
 from ...models import LoadState, Mode
+from ...publishing.bad_rows import write_row_error_report
 from ...publishing.preview import Preview, build_preview
-from ...publishing.row_errors import write_row_error_report
 from ...sources.files import copy_source, create_working_folder
 from ...types.options import LoadOptions, load_options
 

@@ -1,0 +1,329 @@
+"""Publish a table that was read: plan, then replace the records or merge into them."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from itertools import islice
+
+from django.db import Error, IntegrityError
+from django.utils import timezone
+
+from ....conf import conf as core_conf
+from ....database.indexes import Indexes, set_key
+from ....database.tables import drop_record_table, name_record_table
+from ....field_types import field_types
+from ....messages.writing import KeyNotUnique
+from ....models import Field, Resource, TableSettings, TableVersion
+from ....writing import MAX_INDEXED_VALUE_BYTES, Method, Writer
+from ....writing.history import record_changes
+from ....writing.records import Rows
+from ..conf import conf
+from ..formats.duckdb_sql import SQL
+from ..formats.staging import StagedTable, quote_message
+from ..messages import BadRow, Notice
+from ..messages.failures import LoadFailed, UnstorableRecord
+from ..models import Load, LoadState, Mode, RowError
+from ..tables.filling import (
+    NewTable,
+    count_common_values,
+    count_load_connections,
+    create_indexes,
+    create_records,
+    drop_staging_table,
+    stage_rows,
+)
+from ..tables.locks import begin_load_transaction
+from ..types.options import LoadOptions, save_options
+from .bad_rows import delete_bad_rows, raise_row_errors, read_row_errors, record_bad_keys
+from .plan import LoadPlan, ProgressReporter, build_plan, compute_fingerprint
+from .profiles import build_profiles
+from .rows import find_line, is_wide, render_rows
+
+#: Row errors that a report lists; all of them are counted.
+MAX_REPORTED_ERRORS = 100_000
+_ERRORS_PER_STATEMENT = 2_000
+_FIELDS_PER_STATEMENT = 500
+
+#: Rows, or cells of a wide table, that are copied before a second connection is open.
+_MAX_ROWS_OF_ONE_CONNECTION = 10_000
+_MAX_CELLS_OF_ONE_CONNECTION = 100_000
+
+#: This number of rows is sorted without an index as fast as with one.
+_MAX_ROWS_WITHOUT_ORDER_INDEX = 2_000
+
+#: The number of records with a value is stored from this number on.
+_MIN_RECORDS_OF_COUNTED_VALUE = 10_000
+
+#: Of fields with more values than this, none is counted.
+_MAX_COUNTED_VALUES = 1_000
+
+#: A load indexes the order of a field whose values are not longer than this.
+_MAX_ORDERED_VALUE_BYTES = 500
+
+
+def publish_table(
+    load: Load, table: StagedTable, options: LoadOptions, progress: ProgressReporter
+) -> None:
+    """Publish the rows of a table as the records of a load's resource."""
+    # As it is now: the caller may have read it before the file.
+    resource = Resource.objects.filter(pk=load.resource_id).select_related("table_version").first()
+    if resource is None:
+        raise LoadFailed("load.resource_deleted")
+    load.resource = resource
+    plan = build_plan(load, resource, table, options)
+    if not _can_find_taken_keys(plan):
+        _save_row_errors(plan)
+        if lost := plan.find_lost_fields():
+            raise lost
+        if options.should_refuse_bad_rows:
+            raise_row_errors(load)
+    delete_bad_rows(table)
+    if load.row_error_count and not table.count_rows():  # a load without any row is a mistake
+        raise_row_errors(load)
+    try:
+        (replace_records if plan.replaces else merge_records)(plan, progress)
+    except UnstorableRecord as error:
+        raise UnstorableRecord(find_line(table, error.row)) from error
+
+
+def _can_find_taken_keys(plan: LoadPlan) -> bool:
+    """Return whether some bad rows are known only when they are compared with the records."""
+    return not plan.replaces and plan.options.mode == Mode.APPEND and bool(plan.key)
+
+
+def _save_row_errors(plan: LoadPlan) -> None:
+    """Save the notices of a load, the number of its bad rows, and the first of their errors."""
+    load, table, notices = plan.load, plan.table, list(plan.notices)
+    load.row_error_count, errors = table.count_bad_rows(), table.count_row_errors()
+    if load.row_error_count and not plan.options.should_refuse_bad_rows:
+        notices.append(Notice("notice.rows_left_out", count=load.row_error_count))
+    if errors > MAX_REPORTED_ERRORS:
+        notices.append(Notice("notice.report_cut", listed=MAX_REPORTED_ERRORS, count=errors))
+    load.notices = [notice.to_json() for notice in notices]
+    load.save(update_fields=["row_error_count", "notices"])
+    first = read_row_errors(load, table, MAX_REPORTED_ERRORS)
+    while batch := list(islice(first, _ERRORS_PER_STATEMENT)):
+        RowError.objects.bulk_create(batch)
+
+
+def _build_field(resource: Resource, name: str, label: str, type_name: str) -> Field:
+    """Build a new field of a file, without a label that equals the name."""
+    label = label if label != name else ""
+    return Field(resource=resource, name=name, label=label, type=type_name)
+
+
+# Replacing ----------------------------------------------------------------------------------------
+
+
+def replace_records(plan: LoadPlan, progress: ProgressReporter) -> None:
+    """Make a new table version of a file's rows, and let the resource serve it."""
+    load, settings = plan.load, plan.load.resource.table_settings
+    profiles = build_profiles(plan.table, plan.decisions)
+    indexes = _choose_indexes(plan)
+    progress.enter_state(LoadState.COPYING)
+    with begin_load_transaction(plan.connection, load.pk):
+        version = TableVersion.objects.create(
+            resource=load.resource, language=settings.language, indexes=settings.indexes
+        )
+        Load.objects.filter(pk=load.pk).update(table_version=version)
+        load.table_version = version
+    # Stored when the version is published: of thousands of fields they are megabytes.
+    version.profiles, version.field_formats = profiles, plan.field_formats
+    try:
+        table = NewTable(version.pk, load.pk, settings.weights)
+        load.record_count = version.record_count = _fill_table(
+            plan, table, version.language, indexes, progress
+        )
+        distinct = {name: profiles["fields"][name]["distinct"] for name in indexes.orders}
+        version.value_counts = count_common_values(
+            plan.connection,
+            table,
+            [
+                name
+                for name, count in distinct.items()
+                if count <= _MAX_COUNTED_VALUES and field_types[plan.types[name]].is_text
+            ],
+            min_records=_MIN_RECORDS_OF_COUNTED_VALUE,
+        )
+        _publish_version(plan, version, indexes, settings, progress)
+    except BaseException:
+        # If the database does not respond now, a clean-up drops the table.
+        with suppress(Error):
+            drop_record_table(plan.connection, version.pk)
+        raise
+
+
+def _choose_indexes(plan: LoadPlan) -> Indexes:
+    """Choose the indexes: a small table needs no order index, and a long value gets none."""
+    resource = plan.load.resource
+    if plan.table.count_rows() <= _MAX_ROWS_WITHOUT_ORDER_INDEX:
+        return resource.choose_indexes({})
+    measured = zip(plan.types.items(), plan.table.measure_longest_values(), strict=True)
+    return resource.choose_indexes(
+        {name: kind for (name, kind), length in measured if length <= _MAX_ORDERED_VALUE_BYTES}
+    )
+
+
+def _fill_table(
+    plan: LoadPlan, table: NewTable, language: str, indexes: Indexes, progress: ProgressReporter
+) -> int:
+    """Copy the rows into the new record table, index it, and set its key."""
+    rows, max_connections = plan.table.count_rows(), 1
+    cells = rows * len(plan.table.names) if is_wide(plan.table) else 0
+    if rows > _MAX_ROWS_OF_ONE_CONNECTION or cells > _MAX_CELLS_OF_ONE_CONNECTION:
+        max_connections = count_load_connections(plan.connection, conf.LOAD_CONNECTIONS)
+    batches = render_rows(plan.table, plan.decisions, progress.report_rows)
+    count = create_records(
+        plan.connection,
+        table,
+        language=language,
+        batches=([record for _line, record in batch] for batch in batches),
+        max_connections=max_connections,
+    )
+    progress.enter_state(LoadState.INDEXING)
+    create_indexes(
+        plan.connection,
+        table,
+        indexes,
+        memory_bytes=core_conf.LOAD_MEMORY_BYTES,
+        max_connections=max_connections,
+    )
+    if plan.key:
+        try:
+            with begin_load_transaction(plan.connection, plan.load.pk):
+                set_key(plan.connection, table.id, plan.key)
+        except IntegrityError as error:
+            raise LoadFailed("key.duplicate", fields=", ".join(plan.key)) from error
+    return count
+
+
+def _publish_version(
+    plan: LoadPlan,
+    version: TableVersion,
+    indexes: Indexes,
+    settings: TableSettings,
+    progress: ProgressReporter,
+) -> None:
+    """Switch the resource to the new records and fields, in one transaction."""
+    load = plan.load
+    with begin_load_transaction(plan.connection, load.pk):
+        resource = Resource.objects.select_for_update().filter(pk=load.resource_id).first()
+        if resource is None:
+            raise LoadFailed("load.resource_deleted")
+        _save_fields(resource, plan, indexes)
+        version.published_at = load.finished_at = timezone.now()
+        version.fingerprint = compute_fingerprint(load, plan.options, plan.key, settings)
+        version.profiles["fingerprint"] = version.fingerprint
+        version.save()
+        resource.table_version = version
+        resource.primary_key = list(plan.key)
+        resource.save(update_fields=["table_version", "primary_key", "modified_at"])
+        save_options(resource, plan.options, units=plan.units)
+        record_changes(load.starter, resource, {"added": load.record_count}, plan.connection.alias)
+        progress.enter_state(LoadState.READY)
+    load.resource = resource
+
+
+def _save_fields(resource: Resource, plan: LoadPlan, indexes: Indexes) -> None:
+    """Save the fields of the new records; what people wrote about a field stays."""
+    known, types = {field.name: field for field in resource.fields.all()}, plan.types
+    resource.fields.exclude(name__in=plan.table.names).delete()
+    fields = []
+    for position, (name, label) in enumerate(zip(plan.table.names, plan.table.labels, strict=True)):
+        field = known.get(name) or _build_field(resource, name, label, types[name])
+        field.position, field.type, field.is_sparse = position, types[name], False
+        field.has_order_index = name in indexes.orders
+        fields.append(field)
+    Field.objects.bulk_create(
+        fields,
+        update_conflicts=True,
+        unique_fields=["resource", "name"],
+        update_fields=["position", "type", "is_sparse", "has_order_index"],
+        batch_size=_FIELDS_PER_STATEMENT,
+    )
+
+
+# Merging: append or upsert, in one transaction under the lock of writers --------------------------
+
+
+def merge_records(plan: LoadPlan, progress: ProgressReporter) -> None:
+    """Merge a file's rows into the records that are being served."""
+    progress.enter_state(LoadState.COPYING)
+    version = plan.load.resource.table_version
+    beside = name_record_table(version.pk) if version is not None and version.is_placed else ""
+    batches = render_rows(plan.table, plan.decisions, progress.report_rows)
+    rows = stage_rows(plan.connection, plan.load.pk, batches, beside)
+    progress.enter_state(LoadState.INDEXING)
+    lengths = dict(zip(plan.table.names, plan.table.measure_longest_values(), strict=True))
+    if max(lengths.values(), default=0) > MAX_INDEXED_VALUE_BYTES:
+        # Dropping an index locks the table, so it is a short transaction.
+        with begin_load_transaction(plan.connection, plan.load.pk):
+            _lock_resource(plan).drop_outgrown_order_indexes(lambda name: lengths.get(name, 0))
+    is_refused = False
+    with begin_load_transaction(plan.connection, plan.load.pk):
+        writer = _lock_resource(plan)
+        if _can_find_taken_keys(plan):
+            error = quote_message(BadRow("row.existing_key"))
+            taken = SQL("line IN (SELECT unnest(?::BIGINT[]))")
+            for lines in writer.list_known(rows, plan.key):
+                record_bad_keys(plan.table, plan.key, error, taken, [lines])
+            is_refused = bool(plan.table.count_row_errors()) and plan.options.should_refuse_bad_rows
+            if not is_refused:
+                _save_row_errors(plan)
+        if not is_refused:
+            _merge(plan, writer, rows)
+            progress.enter_state(LoadState.READY)
+    if is_refused:
+        _save_row_errors(plan)
+        raise_row_errors(plan.load)
+    plan.load.resource = writer.resource
+
+
+def _lock_resource(plan: LoadPlan) -> Writer:
+    """Lock the resource against other writers, and check that the plan still fits it."""
+    resources = Resource.objects.select_for_update(no_key=True, of=("self",))
+    if not resources.filter(pk=plan.load.resource_id).first():
+        raise LoadFailed("load.resource_deleted")
+    writer = Writer(plan.connection, plan.load.resource_id)
+    types, key = writer.resource.types, writer.resource.primary_key
+    is_same = (
+        writer.resource.table_version_id is not None
+        and all(types.get(name, kind) == kind for name, kind in plan.types.items())
+        and (not key or key == list(plan.key))
+    )
+    if not is_same:
+        raise LoadFailed("load.resource_changed")
+    return writer
+
+
+def _merge(plan: LoadPlan, writer: Writer, rows: Rows) -> None:
+    """Add fields, key and records, and record the change."""
+    load, options, types, known = plan.load, plan.options, plan.types, writer.resource.types
+    writer.add_fields(
+        [
+            _build_field(writer.resource, name, label, types[name])
+            for name, label in zip(plan.table.names, plan.table.labels, strict=True)
+            if name not in known
+        ]
+    )
+    try:
+        if not writer.resource.primary_key:
+            writer.set_key(plan.key)
+        method = Method.UPSERT if options.mode == Mode.UPSERT else Method.INSERT
+        writer.merge(rows, method, plan.table.names)
+    except (IntegrityError, KeyNotUnique) as error:  # the former for what PostgreSQL alone equates
+        raise LoadFailed("key.duplicate", fields=", ".join(plan.key)) from error
+    added, changed = writer.counts["added"], writer.counts["updated"]
+    load.record_count = plan.table.count_rows() if method is Method.UPSERT else added
+    load.finished_at = timezone.now()
+    same = load.record_count - added - changed
+    merged = Notice("notice.records_merged", added=added, changed=changed, same=same)
+    load.notices = [*load.notices, merged.to_json()]
+    load.save(update_fields=["notices"])
+    writer.record_changes(
+        load.starter,
+        compute_fingerprint(load, options, plan.key, writer.resource.table_settings),
+        plan.field_formats,
+    )
+    save_options(writer.resource, options, units=plan.units)
+    drop_staging_table(plan.connection, load.pk)
