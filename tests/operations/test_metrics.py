@@ -149,7 +149,7 @@ def test_the_example_portal_names_no_address_of_metrics(client: Client, settings
 COUNT = """
 import django
 django.setup()
-from datastore_search.contrib.operations.metrics.counters import count_request
+from datastore_search.contrib.operations.metrics.views import count_request
 count_request(None, "datastore_search", 200, 0.5, 10)
 """
 
@@ -158,10 +158,9 @@ import django
 django.setup()
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.multiprocess import MultiProcessCollector
-from datastore_search.contrib.operations import loads
-from datastore_search.contrib.operations.metrics import counters
-loads.LoadCollector.collect = lambda self: iter(())
-print(generate_latest(counters.build_registry()).decode())
+from datastore_search.contrib.operations.metrics import views
+views.LoadCollector.collect = lambda self: iter(())
+print(generate_latest(views.build_registry()).decode())
 """
 
 

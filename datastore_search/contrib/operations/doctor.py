@@ -6,11 +6,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
+from typing import Final
 
 from django.db import DatabaseError, OperationalError, connections, router
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import QuerySet
 from django.utils import timezone
+from psycopg import sql
 
 from ...conf import conf
 from ...database.findings import Finding, finders
@@ -24,19 +26,90 @@ from ...database.indexes import (
     name_substring_index,
     set_key,
 )
-from ...database.statements import is_worker_lost
+from ...database.statements import execute, fetch_value, is_worker_lost
 from ...database.tables import count_records as count_table_records
-from ...database.tables import drop_indexes, has_table, is_small, limit_lock_waits, mark_unserved
+from ...database.tables import (
+    drop_indexes,
+    has_table,
+    is_small,
+    limit_lock_waits,
+    mark_unserved,
+    name_record_table,
+    quote_record_table,
+)
 from ...field_types import field_types
 from ...models import IndexKind, Resource, TableVersion
 from .schema import diagnose_schema
-from .tables import (
-    FoundIndex,
-    diagnose_record_table,
-    has_outdated_vectors,
-    list_value_names,
-    rebuild_index,
-)
+
+#: The columns of a record table, with their types; PostgreSQL generates the search vectors.
+_COLUMNS: Final = {("_id", "bigint", ""), ("data", "jsonb", ""), ("search", "tsvector", "s")}
+
+
+@dataclass(frozen=True, slots=True)
+class FoundIndex:
+    """An index; ``role`` is its purpose: ``filters``, ``words``, or its name, if that says it."""
+
+    name: str
+    role: str
+    is_primary: bool
+    is_valid: bool
+
+
+#: The roles of the indexes that PostgreSQL names, by method, operators and column.
+_ROLES: Final = {
+    ("gin", "jsonb_path_ops", "data"): "filters",
+    ("gin", "tsvector_ops", "search"): "words",
+}
+
+
+def read_structure(connection: BaseDatabaseWrapper, table_id: int) -> tuple[bool, list[FoundIndex]]:
+    """Return whether a table has its columns, and its indexes: valid ones first, then by age."""
+    name = name_record_table(table_id)
+    columns = execute(
+        connection,
+        "SELECT attname, format_type(atttypid, NULL), attgenerated::text FROM pg_attribute"
+        " WHERE attrelid = %s::regclass AND attnum > 0 AND NOT attisdropped",
+        [name],
+    )
+    rows = execute(
+        connection,
+        "SELECT relname, indisprimary, indisvalid AND indisready,"
+        " CASE WHEN indnatts = 1 AND indpred IS NULL THEN amname END, opcname, attname"
+        " FROM pg_index JOIN pg_class ON pg_class.oid = indexrelid"
+        " JOIN pg_am ON pg_am.oid = relam JOIN pg_opclass ON pg_opclass.oid = indclass[0]"
+        " LEFT JOIN pg_attribute ON attrelid = indrelid AND attnum = indkey[0]"
+        " WHERE indrelid = %s::regclass ORDER BY 3 DESC, indexrelid",
+        [name],
+    )
+    indexes = [
+        FoundIndex(index, _ROLES.get((method, operators, column), index), is_primary, is_valid)
+        for index, is_primary, is_valid, method, operators, column in rows
+    ]
+    return set(columns) == _COLUMNS, indexes
+
+
+def has_outdated_vectors(connection: BaseDatabaseWrapper, table_id: int, language: str) -> bool:
+    """
+    Return whether a load would give the first or last 20 records other search vectors.
+
+    Raises: Django's ``DatabaseError`` when the table is locked, gone, or damaged.
+    """
+    statement = sql.SQL(
+        "SELECT EXISTS (SELECT FROM ((SELECT data, search FROM {table} ORDER BY _id LIMIT 20)"
+        " UNION ALL (SELECT data, search FROM {table} ORDER BY _id DESC LIMIT 20)) AS record"
+        " WHERE setweight(search, 'D')"
+        " IS DISTINCT FROM datastore_search_vector(data, %s::regconfig))"
+    ).format(table=quote_record_table(table_id))
+    with limit_lock_waits(connection):
+        has_columns, indexes = read_structure(connection, table_id)
+        is_readable = has_columns and any(index.is_primary for index in indexes)
+        return is_readable and bool(fetch_value(connection, statement, [language]))
+
+
+def rebuild_index(connection: BaseDatabaseWrapper, name: str) -> None:
+    """Rebuild an index, while its table is read and written; not possible in a transaction."""
+    execute(connection, sql.SQL("REINDEX INDEX CONCURRENTLY {}").format(sql.Identifier(name)))
+
 
 #: At most this many tables, the oldest ones, are sampled: it takes some milliseconds each.
 _MAX_SAMPLED_TABLES = 1_000
@@ -131,34 +204,32 @@ def _give_table_back(
 
 @dataclass(frozen=True, slots=True)
 class _Table:
-    """The record table that a resource serves."""
-
     connection: BaseDatabaseWrapper
     resource: Resource
     version: TableVersion
 
     def diagnose(self) -> Iterator[Finding]:
         table_id, name = self.version.pk, str(self.resource.pk)
-        found = diagnose_record_table(self.connection, table_id)
-        if not found.has_columns:
+        has_columns, indexes = read_structure(self.connection, table_id)
+        if not has_columns:
             yield Finding(
                 "table.columns",
                 name,
                 "The table has other columns than it should, or ungenerated search vectors.",
             )
-        if not found.has_primary_key:
+        if not any(index.is_primary for index in indexes):
             yield Finding("index.missing", name, "The table has no primary key.")
         known = set(self.resource.fields.values_list("name", flat=True))
-        for field in sorted(list_value_names(self.connection, table_id) - known):
+        sample = sql.SQL(
+            "SELECT DISTINCT jsonb_object_keys(data) FROM (SELECT data FROM {} LIMIT 1000) AS each"
+        ).format(quote_record_table(table_id))
+        for field in sorted({name for (name,) in execute(self.connection, sample)} - known):
             message = f"The records have values of “{field}”, which is not a field."
             yield Finding("field.missing", name, message)
         yield from self._diagnose_choice()
-        yield from self._diagnose_indexes(found.indexes)
-
-    # Indexes --------------------------------------------------------------------------------------
+        yield from self._diagnose_indexes(indexes)
 
     def _diagnose_indexes(self, found: Iterable[FoundIndex]) -> Iterator[Finding]:
-        """Find indexes that are missing, not valid, or superfluous."""
         missing = self._list_wanted()
         for index in found:  # the valid ones first
             is_wanted = missing.pop(index.role, None) is not None
@@ -207,7 +278,6 @@ class _Table:
             analyze_records(self.connection, self.version.pk)
 
     def _diagnose_choice(self) -> Iterator[Finding]:
-        """Find out whether the indexes differ from the choice."""
         chosen = [kind for kind in _OF_TABLE if kind in self.resource.index_kinds]
         present = [kind for kind in _OF_TABLE if kind in self.version.indexes]
         if chosen != present:

@@ -34,7 +34,6 @@ class DatabaseErrorMiddleware(MiddlewareMixin):
     """
 
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
-        """Answer a refusal of the database, and log the error; Django handles every other one."""
         if explain_refusal(error) is None and not is_connection_lost(error):
             return None
         forget_unreadable_user(request)

@@ -120,7 +120,6 @@ def _list_found_and_expected_parts(connection: BaseDatabaseWrapper) -> tuple[_Pa
 
 
 def restore_functions(connection: BaseDatabaseWrapper) -> None:
-    """Create the functions of this version of the app."""
     statements = _list_statements(connection, "FUNCTION").values()
     for ignored in ([ProgrammingError], []):  # some call others, which come later
         for statement in statements:

@@ -15,8 +15,6 @@ from ...doctor import diagnose
 
 
 class Command(BaseCommand):
-    """Print what is damaged, and fail if anything is left."""
-
     help = "Find damage in functions, triggers, tables and indexes; --fix repairs it."
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -34,7 +32,6 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Print the findings, or what apps add."""
         if options["tables"]:
             lines = {  # a receiver may get several signals
                 f"{app.name} · {each.kind}: {', '.join(each.names)}": None
