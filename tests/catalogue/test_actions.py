@@ -12,7 +12,7 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from datastore_search.contrib.catalogue.actions import datasets as actions_of_catalogue
+from datastore_search.contrib.catalogue import actions as actions_of_catalogue
 from datastore_search.contrib.catalogue.models import Dataset
 from datastore_search.contrib.catalogue.sync import sync_dataset
 from datastore_search.models import Resource

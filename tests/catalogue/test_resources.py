@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from django.test import Client
 
+from datastore_search.contrib.catalogue.descriptions import METADATA
 from datastore_search.contrib.catalogue.models import Dataset
-from datastore_search.contrib.catalogue.resource_members import METADATA
 from datastore_search.models import Resource
 
 from ..builders import (

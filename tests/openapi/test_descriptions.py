@@ -10,7 +10,7 @@ from django.utils import translation
 
 from datastore_search.api.actions import actions
 from datastore_search.api.parameters import ActionParameters
-from datastore_search.contrib.analysis.parameters import OptionsListField
+from datastore_search.contrib.analysis.parameter_types import OptionsListField
 from datastore_search.downloads.parameters import DumpParameters
 from datastore_search.filters.operators import operators
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from django.test import Client
 
-from datastore_search.contrib.catalogue.schema_org import MAX_FIELDS_BYTES
+from datastore_search.contrib.catalogue.published import MAX_FIELDS_BYTES
 from datastore_search.models import Field, Resource
 
 from ..builders import make_resource

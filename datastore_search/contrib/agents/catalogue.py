@@ -16,8 +16,7 @@ from ...api.parameters import MAX_ROW_NUMBER, ActionParameters, NonNegativeInteg
 from ...guards.shares import Client
 from ...models import Field, Resource
 from ...search import open_snapshot
-from ..catalogue.datasets import match_table
-from ..catalogue.listing import CatalogueFilterSet, list_tables
+from ..catalogue.datasets import CatalogueFilterSet, list_tables, match_table
 from .answers import write_page
 
 DEFAULT_TABLES = 20

@@ -6,16 +6,33 @@ An incomplete answer has no validators, as it must not be repeated from a cache.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
+from typing import Any
 
 from django.utils.translation import get_language
 from django.utils.translation import gettext_lazy as _
 from rest_framework.request import Request
 
 from ...api.actions.action import Action, Answer
+from ...api.actions.search import SearchParameters, build_query
 from ...api.authentication import authorize_read
-from ...api.parameters import Schema
+from ...api.parameters import (
+    MAX_ROW_NUMBER,
+    ActionParameters,
+    BooleanField,
+    ChoiceField,
+    ConditionParameters,
+    FieldNameField,
+    FiltersField,
+    FullTextQueryField,
+    NonNegativeIntegerField,
+    ResourceParameters,
+    Schema,
+    SortField,
+    TextField,
+)
 from ...api.schemas import (
     ANY_VALUE,
     BOOLEAN,
@@ -34,23 +51,132 @@ from ...api.schemas import (
     one_of,
     schema_ref,
 )
+from ...filters import exclude_field, parse_filters
+from ...filters.names import unquote_name
 from ...guards.shares import Client
-from ...search import ConsistentRead, RawJson, describe_fields, with_consistent_read
-from .aggregates import read_aggregate
-from .facets import read_facets
-from .parameters import (
-    AggregateParameters,
-    FacetsParameters,
-    SuggestParameters,
-    build_aggregate_query,
-    build_conditions,
-    build_facets_query,
-    build_values_query,
+from ...messages.parameters import InvalidParameters
+from ...search import (
+    ConsistentRead,
+    Query,
+    RawJson,
+    describe_fields,
+    with_consistent_read,
 )
+from .aggregates import MAX_GROUPS, MAX_METRICS, METRICS, AggregateQuery, Metric, read_aggregate
+from .errors import InvalidHaving, NothingToSuggest, RepeatedColumnName
+from .facets import MAX_FACET_VALUES, MAX_FACETS, Facet, FacetsQuery, read_facets
+from .groups import INTERVALS, MAX_BINS, GroupBy
+from .parameter_types import NumberField, OptionsListField
 from .spelling import MAX_COUNTED_RECORDS, NO_SUGGESTIONS, suggest_queries
-from .suggestions import NO_VALUES, suggest_values
+from .suggestions import MAX_SUGGESTED_VALUES, NO_VALUES, ValuesQuery, suggest_values
+
+#: Values of a facet if no limit is given, and suggested ones.
+DEFAULT_FACET_VALUES = DEFAULT_SUGGESTED_VALUES = 10
+
+#: The parameters that say which records are counted.
+CONDITIONS = tuple(ConditionParameters.get_declared())
+
+
+def build_conditions(parameters: Mapping[str, Any]) -> Query:
+    """Make a query that has conditions alone."""
+    return build_query({name: parameters[name] for name in CONDITIONS if name in parameters})
+
+
+def _build_group(options: Mapping[str, Any]) -> GroupBy:
+    return GroupBy(**{name: options[name] for name in GroupBy.__slots__ if name in options})
+
 
 # datastore_facets ---------------------------------------------------------------------------------
+
+_SORTS = ("count", "value", "count desc", "count asc", "value asc", "value desc")
+
+
+class GroupingOptions(ActionParameters):
+    needed = ("field",)
+
+    field = FieldNameField(help_text=_("The name of the field."))
+    interval = ChoiceField(INTERVALS, help_text=_("Group dates or timestamps by these periods."))
+    time_zone = TextField(
+        help_text=_(
+            "The time zone of the periods, for `timestamptz` alone: a name that PostgreSQL knows"
+            " (`Asia/Bangkok`)."
+        ),
+        shown_default="UTC",
+    )
+    bins = NumberField(
+        "1",
+        str(MAX_BINS),
+        is_whole=True,
+        help_text=_(
+            "Count numbers, dates or timestamps in this number of ranges of equal width, in place"
+            " of single values."
+        ),
+    )
+
+
+class FacetOptions(GroupingOptions):
+    limit = NonNegativeIntegerField(
+        help_text=_("Maximum number of values; the `limit` of all facets if not given.")
+    )
+    sort = ChoiceField(
+        _SORTS,
+        help_text=_(
+            "`count` gives the most common values first, equally common ones in their order;"
+            " `value` gives values in their order."
+        ),
+        shown_default="count",
+    )
+    min_count = NonNegativeIntegerField(
+        help_text=_("Leave out values that fewer records have."), shown_default="1"
+    )
+
+
+class FacetsField(OptionsListField):
+    options = FacetOptions
+    max_items = MAX_FACETS
+    exclusive = [
+        ("bins", option) for option in ("limit", "sort", "min_count", "interval", "time_zone")
+    ]
+
+
+class FacetsParameters(ResourceParameters, ConditionParameters):
+    facets = FacetsField(
+        required=True,
+        help_text=_("The fields whose values are counted: names, or objects with options."),
+    )
+    limit = NonNegativeIntegerField(
+        help_text=_("Maximum number of values of each facet. 0 gives none."),
+        shown_default=DEFAULT_FACET_VALUES,
+        reduced_to=lambda: MAX_FACET_VALUES,
+    )
+    exclude_own = BooleanField(
+        help_text=_("Leave out, for each facet, the conditions on its own field."),
+        shown_default="true",
+    )
+
+
+def build_facets_query(parameters: Mapping[str, Any]) -> FacetsQuery:
+    excludes_own = parameters.get("exclude_own", True)
+    limit = parameters.get("limit", DEFAULT_FACET_VALUES)
+    query, facets = build_conditions(parameters), []
+    for options in parameters["facets"]:
+        sort, _space, direction = options.get("sort", "count").partition(" ")
+        is_by_value, asked = sort == "value", query
+        if excludes_own:
+            name = options["field"]
+            q_fields = {each: text for each, text in query.q_fields.items() if each != name}
+            filters = exclude_field(query.filters, name)
+            asked = replace(query, filters=filters, q_fields=q_fields)
+        facet = Facet(
+            _build_group(options),
+            asked,
+            limit=min(options.get("limit", limit), MAX_FACET_VALUES),
+            min_count=min(options.get("min_count", 1), MAX_ROW_NUMBER),
+            is_by_value=is_by_value,
+            is_reversed=direction == ("desc" if is_by_value else "asc"),
+        )
+        facets.append(facet)
+    return FacetsQuery(query, tuple(facets))
 
 
 def _read_facets(request: Request, sent: Mapping[str, object]) -> Answer:
@@ -103,6 +229,130 @@ def _build_facets_schemas() -> dict[str, Schema]:
 # datastore_aggregate ------------------------------------------------------------------------------
 
 
+class GroupOptions(GroupingOptions):
+    # A word of Python's cannot be assigned to.
+    vars()["as"] = TextField(
+        help_text=_("The name of the column in the answer; the name of the field if not given.")
+    )
+    width = NumberField(
+        "1E-30",
+        "1E+30",
+        help_text=_(
+            "Group numbers by ranges of this width, which begin at its multiples; a range is "
+            "named by its lower bound."
+        ),
+    )
+
+
+class GroupsField(OptionsListField):
+    options = GroupOptions
+    max_items = MAX_GROUPS
+    exclusive = (("interval", "width"), ("interval", "bins"), ("width", "bins"))
+
+
+class MetricOptions(ActionParameters):
+    needed = ("metric",)
+
+    metric = ChoiceField(tuple(METRICS), help_text=_("The metric to compute."))
+    field = FieldNameField(
+        help_text=_(
+            "The name of the field. Required, except for `count`, which then counts records."
+        )
+    )
+    vars()["as"] = TextField(
+        help_text=_(
+            "The name of the column in the answer; if not given, the names of the metric and "
+            "the field, as in `sum_budget`."
+        )
+    )
+    percentile = NumberField(
+        "0", "100", help_text=_("Which `percentile` is computed; 50 is the median.")
+    )
+
+
+_SHORT_METRIC = re.compile(r"\s*(\w+)\s*(?:\((.*)\))?\s*", re.DOTALL | re.ASCII)
+
+
+class MetricsField(OptionsListField):
+    """The metrics: texts such as ``sum(budget)``, and objects with options."""
+
+    options = MetricOptions
+    main = "metric"
+    max_items = MAX_METRICS
+
+    def expand_name(self, name: str) -> Mapping[str, object]:
+        found = _SHORT_METRIC.fullmatch(unquote_name(name))
+        if found is None:
+            self.fail("invalid")
+        metric, field = found.groups()
+        return {"metric": metric, **({} if field is None else {"field": unquote_name(field)})}
+
+    def check_item(self, item: Mapping[str, Any]) -> Mapping[str, Any]:
+        if item["metric"] != "count":
+            self.check_needed(item, "metric", "field")
+        if item["metric"] == "percentile":
+            self.check_needed(item, "metric", "percentile")
+        elif "percentile" in item:
+            self.fail("combined", option=item["metric"], other="percentile")
+        return item
+
+
+class AggregateParameters(ResourceParameters, ConditionParameters):
+    group_by = GroupsField(
+        help_text=_(
+            "The fields by whose values records are grouped: names, or objects with options. If not"
+            " given, all records are one group."
+        )
+    )
+    metrics = MetricsField(
+        help_text=_(
+            "What to compute for each group: texts such as `sum(budget)`, or objects with options."
+        ),
+        shown_default="count",
+    )
+    having = FiltersField(
+        help_text=_("Conditions that the groups meet, by the names of the columns.")
+    )
+    sort = SortField(
+        help_text=_(
+            "Keys by the names of the columns, as in a search. If not given, groups come in the"
+            " order of their values, empty ones last."
+        )
+    )
+    limit = SearchParameters.get_declared()["limit"]
+    offset = NonNegativeIntegerField(
+        help_text=_("Number of groups to skip before the first."), shown_default="0"
+    )
+    include_total = BooleanField(help_text=_("Count all groups, as `total`."), shown_default="true")
+    records_format = SearchParameters.get_declared()["records_format"]
+
+
+#: Parameters of a search that choose a page and its format.
+_PAGE = ("limit", "offset", "sort", "include_total", "records_format")
+
+
+def build_aggregate_query(parameters: Mapping[str, Any]) -> AggregateQuery:
+    groups = parameters.get("group_by", ())
+    names = [options.get("as", options["field"]) for options in groups]
+    group_by = dict(zip(names, map(_build_group, groups), strict=True))
+    repeated = {name for name in names if names.count(name) > 1}
+    if repeated:
+        raise InvalidParameters(
+            [RepeatedColumnName(parameter="group_by", name=name) for name in sorted(repeated)]
+        )
+    metrics = []
+    for each in parameters.get("metrics", ({"metric": "count"},)):
+        metric, field = each["metric"], each.get("field", "")
+        name = each.get("as") or (f"{metric}_{field}" if field else metric)
+        metrics.append(Metric(name, metric, field, each.get("percentile")))
+    try:
+        having = parse_filters(parameters.get("having", {}))
+    except InvalidParameters as error:
+        raise InvalidParameters([InvalidHaving(error=each) for each in error.errors]) from None
+    of_query = {name: parameters[name] for name in (*CONDITIONS, *_PAGE) if name in parameters}
+    return AggregateQuery(build_query(of_query), group_by, tuple(metrics), having)
+
+
 def _aggregate(request: Request, sent: Mapping[str, object]) -> Answer:
     parameters = AggregateParameters.parse(sent)
     name, query = AggregateParameters.get_name(parameters), build_aggregate_query(parameters)
@@ -151,6 +401,40 @@ def _build_aggregate_schema() -> Schema:
 
 
 # datastore_suggest --------------------------------------------------------------------------------
+
+
+class SuggestParameters(ResourceParameters, ConditionParameters):
+    q = FullTextQueryField(
+        help_text=_(
+            "A full-text query, as in a search: only values of its matches are suggested. If "
+            "it finds nothing, words and queries are suggested. Required, unless there is a "
+            "`field`."
+        )
+    )
+    field = FieldNameField(help_text=_("The name of a field whose values are suggested."))
+    prefix = TextField(
+        help_text=_(
+            "The beginning of the values, as typed; if not given, the most common values are "
+            "suggested."
+        )
+    )
+    limit = NonNegativeIntegerField(
+        help_text=_("Maximum number of values. 0 gives none."),
+        shown_default=DEFAULT_SUGGESTED_VALUES,
+        reduced_to=lambda: MAX_SUGGESTED_VALUES,
+    )
+
+
+def build_values_query(parameters: Mapping[str, Any]) -> ValuesQuery | None:
+    """Make the query for values; None without a field."""
+    query = build_conditions(parameters)
+    if "field" not in parameters:
+        if not (query.q or query.q_fields):
+            raise InvalidParameters([NothingToSuggest()])
+        return None
+    limit = parameters.get("limit", DEFAULT_SUGGESTED_VALUES)
+    prefix = parameters.get("prefix", "")
+    return ValuesQuery(query, parameters["field"], prefix, min(limit, MAX_SUGGESTED_VALUES))
 
 
 def _suggest(request: Request, sent: Mapping[str, object]) -> Answer:

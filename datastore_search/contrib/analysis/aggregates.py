@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
+from enum import Enum, auto
 from functools import partial
 from typing import LiteralString
 
@@ -17,6 +19,7 @@ from psycopg.errors import NumericValueOutOfRange
 
 from ...database.server import cast_texts
 from ...database.statements import translate_errors
+from ...field_types import INT8, NUMERIC, FieldType, field_types
 from ...filters import (
     MAX_SHOWN_LENGTH,
     Clause,
@@ -32,7 +35,6 @@ from ...search import (
     Column,
     Columns,
     ConsistentRead,
-    FoundRecords,
     Query,
     RecordSizes,
     SearchAnswer,
@@ -49,12 +51,126 @@ from .errors import (
     ReservedColumnName,
     UnsupportedOption,
 )
-from .groups import BIN, GroupBy, compile_group_keys
-from .metrics import CompiledMetric, Metric, compile_metric
+from .groups import BIN, GroupBy, compile_group_keys, compile_value
 
-#: Groups and metrics of one call.
-MAX_GROUPS = 4
-MAX_METRICS = 20
+# Metrics ------------------------------------------------------------------------------------------
+
+
+class Fits(Enum):
+    """Of which types the values are; the figure is a count, one of them, or a number."""
+
+    ALL = auto()
+    ORDERED = auto()
+    NUMBERS = auto()
+
+    def suits(self, kind: FieldType) -> bool:
+        if self is Fits.NUMBERS:
+            return kind.is_number
+        return self is Fits.ALL or kind.ordered is not None
+
+    def get_kind(self, kind: FieldType) -> str:
+        if self is Fits.ALL:
+            return INT8.name
+        return kind.name if self is Fits.ORDERED or kind.is_double else NUMERIC.name
+
+
+#: The metrics: which types each one fits, and its SQL over ``{k}``; without SQL, a percentile.
+METRICS: Mapping[str, tuple[Fits, LiteralString]] = {
+    "count": (Fits.ALL, "count({k})"),
+    "count_distinct": (Fits.ALL, "count(DISTINCT {k})"),
+    "sum": (Fits.NUMBERS, "sum({k})"),
+    "avg": (Fits.NUMBERS, "avg({k})"),
+    "min": (Fits.ORDERED, "min({k})"),
+    "max": (Fits.ORDERED, "max({k})"),
+    "median": (Fits.NUMBERS, ""),
+    "percentile": (Fits.NUMBERS, ""),
+    "stddev": (Fits.NUMBERS, "stddev_samp({k})"),
+}
+
+_MEDIAN = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """
+    A figure of a group: one of ``METRICS``, of the values of a field.
+
+    Only ``count`` may have no field: it counts records.  ``percentile`` is from 0 to 100.
+    """
+
+    name: str
+    metric: str
+    field: str = ""
+    percentile: Decimal | int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledMetric:
+    """
+    A metric in SQL.
+
+    ``figure`` is computed of the values in ``column``, which the first metric of a field reads of
+    each match as its ``value``.  ``kind`` is the type of the figure.  With a ``rank``, a
+    percentage, the figure also needs the places of the values.
+    """
+
+    value: Clause | None
+    column: LiteralString
+    figure: Clause
+    kind: str
+    rank: Decimal | int | None = None
+
+
+#: The value at the place ``h``, counted from 0; between two values it is interpolated.
+_PERCENTILE: LiteralString = (
+    "trim_scale(CASE WHEN max({h}) = floor(max({h})) THEN max({k}) FILTER (WHERE {n} = {h} + 1)"
+    " ELSE max({k}) FILTER (WHERE {n} = floor({h}) + 1)"
+    " + (max({k}) FILTER (WHERE {n} = ceil({h}) + 1)"
+    " - max({k}) FILTER (WHERE {n} = floor({h}) + 1)) * (max({h}) - floor(max({h}))) END)"
+)
+
+
+def compile_metric(
+    metric: Metric, type_name: str, position: int, first: int
+) -> CompiledMetric | None:
+    """
+    Compile a metric of a field of a type; None where it does not fit the type.
+
+    Its SQL is over the column ``k`` of the position of the ``first`` metric of the field, and for a
+    percentile over ``n`` and ``h`` of its own.
+    """
+    column: LiteralString = f"k{first}"
+    if not metric.field:
+        return CompiledMetric(None, column, Clause(sql.SQL("count(*)")), INT8.name)
+    kind, (fits, template) = field_types[type_name], METRICS[metric.metric]
+    if not fits.suits(kind):
+        return None
+    value = compile_value(kind, metric.field) if first == position else None
+    if not template:
+        rank = _MEDIAN if metric.percentile is None else metric.percentile
+        return _compile_percentile(value, column, fits.get_kind(kind), rank, position)
+    figure = Clause(sql.SQL(template).format(k=sql.SQL(column)))
+    return CompiledMetric(value, column, figure, fits.get_kind(kind))
+
+
+def _compile_percentile(
+    value: Clause | None, column: LiteralString, kind: str, rank: Decimal | int, position: int
+) -> CompiledMetric:
+    if field_types[kind].is_double:
+        text = sql.SQL("percentile_cont(%s::float8) WITHIN GROUP (ORDER BY {})").format(
+            sql.SQL(column)
+        )
+        return CompiledMetric(value, column, Clause(text, [rank / 100]), kind)
+    text = sql.SQL(_PERCENTILE).format(
+        k=sql.SQL(column), n=sql.SQL(f"n{position}"), h=sql.SQL(f"h{position}")
+    )
+    return CompiledMetric(value, column, Clause(text), kind, rank)
+
+
+# Queries ------------------------------------------------------------------------------------------
+
+#: Of one call.
+MAX_GROUPS, MAX_METRICS = 4, 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,27 +202,23 @@ def read_aggregate(read: ConsistentRead, query: AggregateQuery) -> SearchAnswer:
         translate_errors((NumericValueOutOfRange, InvalidParameters([NumbersTooLarge()]))),
     ):
         bound = _BoundAggregate(read, query)
-        found, total = _read_groups(read, bound)
+        page = bound.query
+        if page.is_copied:
+            total = None
+            if page.include_total:
+                count = compose("SELECT count(*) FROM ({}) AS found", bound.select_groups())
+                ((total,),) = read.fetch_rows(count)
+            found = copy_records(read, bound.select_copied(), page.records_format)
+        else:
+            batch_rows = RecordSizes().choose_batch_rows(page.limit)
+            found = read.fetch_texts(bound.select_texts(), batch_rows=batch_rows)
+            total = found.total if page.include_total else None
     return SearchAnswer(
         records=found.records,
-        total=total if query.query.include_total else None,
+        total=total,
         fields=bound.fields,
         record_count=found.count,
     )
-
-
-def _read_groups(read: ConsistentRead, bound: _BoundAggregate) -> tuple[FoundRecords, int | None]:
-    query = bound.query
-    if query.is_copied:
-        total = None
-        if query.include_total:
-            count = compose("SELECT count(*) FROM ({}) AS found", bound.select_groups())
-            ((total,),) = read.fetch_rows(count)
-        return copy_records(read, bound.select_copied(), query.records_format), total
-    found = read.fetch_texts(
-        bound.select_texts(), batch_rows=RecordSizes().choose_batch_rows(query.limit)
-    )
-    return found, found.total if query.include_total else None
 
 
 class _BoundAggregate:
@@ -117,7 +229,7 @@ class _BoundAggregate:
         errors: list[InvalidParameter] = []
         self.query = query.query
         self._keys = compile_group_keys(query.group_by.values(), read, "group_by", errors)
-        self._metrics = self._compile_metrics(read, query.metrics, errors)
+        self._metrics = self._compile_metrics(read.relation.types, query.metrics, errors)
         names = [*query.group_by, *(metric.name for metric in query.metrics)]
         errors += [
             RepeatedColumnName(parameter="metrics", name=name[:MAX_SHOWN_LENGTH])
@@ -136,33 +248,22 @@ class _BoundAggregate:
         self.fields = tuple(zip(names, kinds, strict=True))
         self._having = self._compile_having(read, query.having)
 
-    # Checks ---------------------------------------------------------------------------------------
-
     def _compile_metrics(
-        self,
-        read: ConsistentRead,
-        metrics: Sequence[Metric],
-        errors: list[InvalidParameter],
+        self, types: Mapping[str, str], metrics: Sequence[Metric], errors: list[InvalidParameter]
     ) -> list[CompiledMetric]:
         compiled = []
-        types = read.relation.types
         first_by_field: dict[str, int] = {}
         for position, metric in enumerate(metrics):
-            if metric.field and metric.field not in types:
-                field = metric.field[:MAX_SHOWN_LENGTH]
-                errors.append(UnknownField(parameter="metrics", field=field))
+            field = metric.field
+            if field and field not in types:
+                errors.append(UnknownField(parameter="metrics", field=field[:MAX_SHOWN_LENGTH]))
                 continue
-            kind = types.get(metric.field, "")
-            first = first_by_field.setdefault(metric.field, position)
-            found = compile_metric(metric, kind, position, first)
-            if found is None:
-                errors.append(
-                    UnsupportedOption(
-                        parameter="metrics", field=metric.field, type=kind, option=metric.metric
-                    )
-                )
-            else:
+            kind, first = types.get(field, ""), first_by_field.setdefault(field, position)
+            if found := compile_metric(metric, kind, position, first):
                 compiled.append(found)
+            else:
+                misfit = {"field": field, "type": kind, "option": metric.metric}
+                errors.append(UnsupportedOption(parameter="metrics", **misfit))
         return compiled
 
     def _compile_having(self, read: ConsistentRead, having: Sequence[Condition]) -> Clause | None:
@@ -173,8 +274,6 @@ class _BoundAggregate:
             return compile_conditions(having, fields)
         except InvalidParameters as error:
             raise InvalidParameters([InvalidHaving(error=each) for each in error.errors]) from None
-
-    # Statements -----------------------------------------------------------------------------------
 
     def select_texts(self) -> Clause:
         """Read the text of each group of the page, after the number of groups if it is wanted."""

@@ -15,7 +15,7 @@ class AnalysisConfig(ContribAppConfig):
         from ...api.actions import actions
         from ...api.actions.search import SearchParameters
         from .actions import analysis_actions
-        from .parameters import HIGHLIGHT
+        from .highlighting import HIGHLIGHT
 
         yield actions.entries(*analysis_actions)
         yield SearchParameters.entries(highlight=HIGHLIGHT)

@@ -14,7 +14,7 @@ from datetime import timedelta
 from functools import cache, partial, reduce
 from operator import itemgetter
 from time import monotonic
-from typing import Any, Final, LiteralString, NamedTuple
+from typing import Any, Final, LiteralString
 
 from psycopg import sql
 
@@ -45,36 +45,20 @@ _MAX_BYTES = 8_000_000
 _MAX_FACET_BYTES = 400_000
 
 
-class FacetKey(NamedTuple):
-    """A version of a resource, and what is asked of a facet."""
-
-    version: VersionKey
-    options: tuple[Any, ...]
-
+#: A version of a resource, and what is asked of a facet.
+FacetKey = tuple[VersionKey, tuple[Any, ...]]
 
 facet_cache: BoundedCache[FacetKey, bytes] = BoundedCache(
     "facets", _MAX_FACETS, max_size=_MAX_BYTES, max_value_size=_MAX_FACET_BYTES, measure=len
 )
 
-
 #: For how many times the time of a call a facet is not counted that took longer by itself.
 _REFUSED_LIMITS: Final = 4
-
 
 #: Facets that took longer than the time of a call, and until when they are not counted.
 _slow_facets: BoundedCache[tuple[FacetKey, timedelta], float] = BoundedCache(
     "slow_facets", _MAX_FACETS
 )
-
-
-def note_slow_facet(key: FacetKey, timeout: timedelta) -> None:
-    """Note that a facet was not counted within the time of a call."""
-    _slow_facets.add((key, timeout), monotonic() + timeout.total_seconds() * _REFUSED_LIMITS)
-
-
-def is_too_slow(key: FacetKey, timeout: timedelta) -> bool:
-    """Return whether a facet is not counted now."""
-    return (_slow_facets.get((key, timeout)) or 0.0) > monotonic()
 
 
 #: Facets of one call.
@@ -87,11 +71,10 @@ MAX_FACET_VALUES = 1_000
 @dataclass(frozen=True, slots=True)
 class Facet:
     """
-    One facet.
+    ``limit`` values that ``min_count`` records have, the most common first.
 
-    ``query`` are its own conditions.  ``limit`` values are listed of those that ``min_count``
-    records have, the most common first; ``is_by_value`` sorts by the values, ``is_reversed`` the
-    other way round.
+    ``query`` are the facet's own conditions.  ``is_by_value`` sorts by the values, ``is_reversed``
+    the other way round.
     """
 
     group: GroupBy
@@ -199,7 +182,7 @@ def _build_cache_key(read: ConsistentRead, facet: Facet) -> FacetKey | None:
     if version is None or not _is_of_all_records(facet.query):
         return None
     options = facet.group, facet.limit, facet.min_count, facet.is_by_value, facet.is_reversed
-    return FacetKey(version, options)
+    return version, options
 
 
 # What is stored -----------------------------------------------------------------------------------
@@ -271,14 +254,16 @@ def _count(
     One that took the whole time of a call by itself is not counted again for a while.
     """
     key = tasks[0].cache_key
-    if key and is_too_slow(key, budget.timeout):
+    slow_key = key and (key, budget.timeout)
+    if slow_key and (_slow_facets.get(slow_key) or 0.0) > monotonic():
         return None
     has_whole_time = budget.is_untouched
     statement = _select_facets(bound or bind_query(read, tasks[0].facet.query), tasks)
     rows = budget.fetch_rows(read, statement)
     if rows is None:
-        if key and has_whole_time:
-            note_slow_facet(key, budget.timeout)
+        if slow_key and has_whole_time:
+            until = monotonic() + budget.timeout.total_seconds() * _REFUSED_LIMITS
+            _slow_facets.add(slow_key, until)
         return None
     if any(items is None for _position, items, *_others in rows):
         raise InvalidParameters([AnswerTooLarge(most=MAX_MEMORY_BYTES)])
@@ -305,9 +290,10 @@ def _select_facets(bound: BoundQuery, tasks: Sequence[_Task]) -> Clause:
 
 
 def _select_values(task: _Task, position: int) -> Clause:
-    """Select the figures of the most common values."""
     facet, key = task.facet, task.key
-    is_by_element = key.is_list
+    counted, stats = _COUNTED_VALUES, _VALUE_STATS
+    if key.is_list:
+        counted, stats = _COUNTED_ELEMENTS, _ELEMENT_STATS
     column: LiteralString = f"v{position}"
     parts = {
         "column": sql.SQL(column),
@@ -328,12 +314,10 @@ def _select_values(task: _Task, position: int) -> Clause:
     )
     return Clause(
         sql.SQL(template).format(
-            counted=sql.SQL(_COUNTED_ELEMENTS if is_by_element else _COUNTED_VALUES).format(
-                **parts
-            ),
+            counted=sql.SQL(counted).format(**parts),
             page=page,
-            stats=sql.SQL(_ELEMENT_STATS if is_by_element else _VALUE_STATS).format(**parts),
-            value=sql.SQL("key") if is_by_element else key.render(sql.SQL("key")),
+            stats=sql.SQL(stats).format(**parts),
+            value=sql.SQL("key") if key.is_list else key.render(sql.SQL("key")),
         ),
         [facet.min_count, facet.limit, MAX_MEMORY_BYTES],
     )
@@ -366,7 +350,6 @@ _ELEMENT_STATS: LiteralString = (
 
 
 def _compile_order(task: _Task) -> sql.Composable:
-    """Compile the order of a facet's values."""
     facet, key = task.facet, sql.SQL("key")
     if facet.is_by_value:
         order = key if task.key.is_list else task.key.order(key)
@@ -392,17 +375,16 @@ def _select_bins(task: _Task, position: int) -> Clause:
         " generate_series(1, greatest(cardinality(bounds) - 1, 1)) AS step"
         " LEFT JOIN counted ON bin = step WHERE bounds IS NOT NULL) AS rendered"
     )
-    render = key.render
     return Clause(
         sql.SQL(template).format(
             bounds=bounds.text,
             bin=sql.SQL(BIN).format(key=sql.SQL(column), bounds=sql.SQL("bounds")),
             is_finite=is_finite,
             column=sql.SQL(column),
-            low=render(sql.SQL("bounds[1]")),
-            high=render(sql.SQL("bounds[cardinality(bounds)]")),
-            start=render(sql.SQL("bounds[step]")),
-            end=render(sql.SQL("bounds[least(step + 1, cardinality(bounds))]")),
+            low=key.render(sql.SQL("bounds[1]")),
+            high=key.render(sql.SQL("bounds[cardinality(bounds)]")),
+            start=key.render(sql.SQL("bounds[step]")),
+            end=key.render(sql.SQL("bounds[least(step + 1, cardinality(bounds))]")),
         ),
         bounds.parameters,
     )
@@ -413,14 +395,13 @@ def _select_bins(task: _Task, position: int) -> Clause:
 
 def _render(task: _Task, counted: _Counted) -> bytes:
     """Render a facet; the figures are null where nothing is counted."""
+    items, own = "values", {"distinct": dump_json(counted.distinct)}
     if task.facet.group.bins is not None:
-        own = {"min": counted.low or "null", "max": counted.high or "null"}
-    else:
-        own = {"distinct": dump_json(counted.distinct)}
+        items, own = "bins", {"min": counted.low or "null", "max": counted.high or "null"}
     members = {
         "field": dump_json(task.facet.group.field),
         "type": dump_json(task.key.kind.name),
-        "bins" if task.facet.group.bins is not None else "values": f"[{counted.items}]",
+        items: f"[{counted.items}]",
         "nulls": dump_json(counted.nulls),
         "others": dump_json(counted.others),
         **own,

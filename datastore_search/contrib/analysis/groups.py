@@ -77,7 +77,6 @@ class GroupKey:
         return _render_moment(self.kind, key)
 
     def order(self, key: sql.Composable) -> sql.Composable:
-        """Compile what a key is sorted by."""
         if not self.is_list:
             return key
         return sql.SQL(self.kind.sort_expression).format(v=key, t=key)
@@ -87,8 +86,6 @@ class GroupKey:
         if self.kind.is_text:
             return sql.SQL('{} COLLATE "C"').format(key)
         return self.order(key)
-
-    # Bins -----------------------------------------------------------------------------------------
 
     def select_bounds(self, key: LiteralString, matches: LiteralString) -> Clause:
         """Select the ``bounds`` of bins, a sorted array of keys: one for one value, or null."""
@@ -116,10 +113,7 @@ class GroupKey:
         )
 
     def is_finite(self, key: LiteralString) -> sql.Composable:
-        """Compile whether a value is in one of the bins."""
-        names = "'infinity', '-infinity'"
-        if self.kind.is_number:
-            names += ", 'NaN'"
+        names = "'infinity', '-infinity'" + (", 'NaN'" if self.kind.is_number else "")
         return sql.SQL(f"{key} NOT IN ({names})")
 
 
@@ -228,19 +222,16 @@ def _compile(group: GroupBy, kind: FieldType) -> GroupKey:
     name = group.field
     if group.interval:
         return GroupKey(group, kind, _compile_period(group, kind), is_moment=True)
-    if group.width is not None:
+    if (width := group.width) is not None:
         number = sql.SQL("(data ->> %s)::numeric")
         below = sql.SQL("((div({0}, %s) - (mod({0}, %s) < 0)::int) * %s::numeric)").format(number)
-        width = group.width
-        value = Clause(below, [name, width, name, width, width])
-        return GroupKey(group, NUMERIC, value)
+        return GroupKey(group, NUMERIC, Clause(below, [name, width, name, width, width]))
     if group.bins is not None and kind.is_number:
         return GroupKey(group, kind, Clause(sql.SQL("(data ->> %s)::numeric"), [name]))
     return GroupKey(group, kind, compile_value(kind, name))
 
 
 def _compile_period(group: GroupBy, kind: FieldType) -> Clause:
-    """Compile the beginning of the period in which a moment is."""
     name, interval = group.field, group.interval
     if not kind.has_zone:
         return Clause(sql.SQL("date_trunc(%s, (data ->> %s)::timestamp)"), [interval, name])

@@ -15,8 +15,11 @@ from functools import lru_cache
 from itertools import chain, groupby
 from typing import LiteralString, NamedTuple
 
+from django.utils.text import format_lazy
+from django.utils.translation import gettext_lazy as _
 from psycopg import sql
 
+from ...api.parameters import BooleanField
 from ...filters import Clause, compile_tsquery, remove_operators
 from ...filters.words import has_unspaced_letters
 from ...messages.parameters import InvalidParameter, InvalidParameters
@@ -260,9 +263,6 @@ def _walk(field: str, value: object, pointer: str = "") -> Iterator[FieldText]:
             yield from _walk(field, member, inner)
 
 
-# The member of a page -----------------------------------------------------------------------------
-
-
 def _check_query(query: Query) -> Iterator[InvalidParameter]:
     if query.is_text:
         yield HighlightInText()
@@ -291,4 +291,17 @@ HIGHLIGHTS = AnswerMember(
         },
         "description": "Field → matches, for each record; there if `highlight`.",
     },
+)
+
+#: The parameter of ``datastore_search``.
+HIGHLIGHT = BooleanField(
+    help_text=format_lazy(
+        _(
+            "Return `highlights`, the places where each record matches `q` and "
+            "`full_text`. For a `limit` up to {most}, and records as objects or lists."
+        ),
+        most=MAX_LIMIT_IN_MEMORY,
+    ),
+    shown_default="false",
+    answers=HIGHLIGHTS,
 )

@@ -64,7 +64,6 @@ class Vocabulary:
 
     @property
     def size_bytes(self) -> int:
-        """The size in memory."""
         return sum(getsizeof(part) for words in self.words.values() for part in words)
 
     def find_similar(self, word: str, max_distance: int) -> list[tuple[int, str]]:
@@ -117,7 +116,6 @@ def measure_distance(word: str, other: str, max_distance: int) -> int:
 
 
 def is_word(text: str) -> bool:
-    """Return whether a text is a word that may be suggested."""
     return (
         MIN_WORD_LENGTH <= len(text) <= MAX_WORD_LENGTH
         and text[0].isalpha()
@@ -127,7 +125,7 @@ def is_word(text: str) -> bool:
 
 
 def build_vocabulary(words: Iterable[str]) -> Vocabulary:
-    """Build a vocabulary of words, the most common ones first."""
+    """Build a vocabulary of words, of which the most common ones come first."""
     by_length: dict[int, list[tuple[int, str]]] = {}
     for rank, word in enumerate(filter(is_word, words)):
         by_length.setdefault(len(remove_diacritics(word)), []).append((rank, word))
@@ -227,8 +225,6 @@ class SimilarWord:
 
 @dataclass(frozen=True, slots=True)
 class SuggestedQuery:
-    """A full-text query, and the number of records that it finds."""
-
     q: str
     total: int
 
@@ -271,8 +267,6 @@ def suggest_queries(
 
 @dataclass(frozen=True)
 class _Speller:
-    """Corrects one query within one time budget."""
-
     _read: ConsistentRead
     _query: Query
     _budget: TimeBudget
@@ -378,9 +372,6 @@ def _count_up_to_maximum(relation: Relation, where: Clause) -> Clause:
         where,
         maximum,
     )
-
-
-# Words of a query ---------------------------------------------------------------------------------
 
 
 def _split_query(q: str) -> list[str]:

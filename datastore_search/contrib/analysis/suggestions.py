@@ -76,8 +76,16 @@ def suggest_values(read: ConsistentRead, asked: ValuesQuery) -> SuggestedValues:
     Raises: as ``search.read_answer``; ``InvalidParameters`` for what does not fit the fields.
     """
     with translate_database_errors(plain=asked.query.plain):
-        beginning, bound = _check(read, asked)
-        is_counted = asked.field in read.relation.value_counts and bound.is_unfiltered
+        errors: list[InvalidParameter] = []
+        name = asked.field
+        kind = field_types[read.relation.types.get(name, "text")]
+        if name not in read.relation.types:
+            errors.append(UnknownField(parameter="field", field=name[:MAX_SHOWN_LENGTH]))
+        elif Operators.TEXT not in kind.operators:
+            errors.append(UnsuggestableField(field=name, type=kind.name))
+        bound = bind_query(read, asked.query, errors)
+        beginning = _Beginning(name, kind, asked.prefix)
+        is_counted = name in read.relation.value_counts and bound.is_unfiltered
         if not asked.prefix or is_counted:
             suggested = _select_from_facet(read, asked, beginning)
             if suggested is not None:
@@ -86,26 +94,11 @@ def suggest_values(read: ConsistentRead, asked: ValuesQuery) -> SuggestedValues:
             return _find_values(read, asked, beginning, bound)
 
 
-def _check(read: ConsistentRead, asked: ValuesQuery) -> tuple[_Beginning, BoundQuery]:
-    """Check the query and the field together."""
-    errors: list[InvalidParameter] = []
-    name = asked.field
-    kind = field_types[read.relation.types.get(name, "text")]
-    if name not in read.relation.types:
-        errors.append(UnknownField(parameter="field", field=name[:MAX_SHOWN_LENGTH]))
-    elif Operators.TEXT not in kind.operators:
-        errors.append(UnsuggestableField(field=name, type=kind.name))
-    bound = bind_query(read, asked.query, errors)
-    return _Beginning(name, kind, asked.prefix), bound
-
-
 # Values that start with a text --------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class _Beginning:
-    """The beginning of a field's values."""
-
     field: str
     kind: FieldType
     prefix: str
@@ -116,14 +109,12 @@ class _Beginning:
         return remove_diacritics(self.prefix) == self.prefix
 
     def begins(self, text: str) -> bool:
-        """Return whether a text starts with the prefix."""
         start, lowered = self.prefix.lower(), text.lower()
         return lowered.startswith(start) or (
             self._is_folded and remove_diacritics(lowered).startswith(start)
         )
 
     def compile_match(self) -> Clause:
-        """Compile the condition that the value of the field starts with the prefix."""
         if self.kind.ordered is Ordered.DATES:
             # An index has these texts in the order of their code points.
             key: LiteralString = '(data ->> %s) COLLATE "C"'
@@ -259,15 +250,10 @@ def _scan_spelling(bound: BoundQuery, beginning: _Beginning, start: str) -> Clau
     )
 
 
-# Writing ------------------------------------------------------------------------------------------
-
-
 def _render_rows(kind: FieldType, rows: Iterable[tuple[str, int]]) -> list[bytes]:
-    """Render values that are given by their texts."""
-    is_number = kind.is_number
     return [
         # NaN and the infinities are texts.
-        _render_value(text if is_number and text[-1:].isdigit() else dump_json(text), count)
+        _render_value(text if kind.is_number and text[-1:].isdigit() else dump_json(text), count)
         for text, count in rows
     ]
 

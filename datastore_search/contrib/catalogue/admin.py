@@ -10,8 +10,8 @@ from ...admin.parts import ResourcePart
 from ...admin.permissions import ResourcePermissions, has_permission
 from ...admin.versions import VersionedFormSet
 from ...models import Resource
+from .descriptions import METADATA
 from .models import Dataset
-from .resource_members import METADATA
 
 #: On one line.
 _PERIOD = ("temporal_start", "temporal_end")

@@ -14,10 +14,9 @@ class CatalogueConfig(ContribAppConfig):
         from ...api.actions import actions
         from ...api.new_resources import CatalogueOfResources, catalogue
         from ...web.routes import routes
-        from .actions.datasets import catalogue_actions
-        from .actions.resources import resource_actions, show_resource, store_metadata
+        from .actions import catalogue_actions
         from .admin import metadata_of_resource
-        from .resource_members import NewMembers
+        from .resources import NewMembers, resource_actions, show_resource, store_metadata
         from .sync import has_dataset
 
         yield actions.entries(*catalogue_actions, *resource_actions)

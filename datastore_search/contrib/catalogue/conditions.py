@@ -19,7 +19,7 @@ from django.db.models.functions import Coalesce, Lower, NullIf, Upper
 from django.db.models.lookups import IContains
 from django.utils.translation import get_language
 
-from ...models import Field, Resource, ResourceQuerySet
+from ...models import Field, ResourceQuerySet
 from ...models.translations import iterate_fallbacks
 from .descriptions import FORMAT
 from .query import EVERYTHING, NOTHING, TIMES, Fields, SortTerm
@@ -34,7 +34,6 @@ def match_word(word: str) -> Q:
 
 
 def _match_texts(word: str, owner: str = "") -> Q:
-    """Match resources with a word in their name, title, description or fields."""
     # PostgreSQL makes one hash table of them, in place of a look-up for each resource.
     labelled = ~Q(label="") & Q(label__icontains=word)  # most fields have no label
     fields = Field.objects.filter(Q(name__icontains=word) | labelled)
@@ -95,22 +94,14 @@ class Readable:
             cursor.execute(_HAS_PORTAL_DATASETS)
             return bool(cursor.fetchone()[0])
 
-    @property
-    def hidden(self) -> ResourceQuerySet:
-        """The other resources of the database, in no order."""
-        is_readable = self.condition & Q(table_version__isnull=False)
-        return Resource.objects.using(self.loaded.db).exclude(is_readable).order_by()
-
     def of_portal(self, condition: Q) -> Q:
         """Return the condition; without datasets of the portal's own, nothing meets it."""
         return condition if self.has_portal_datasets else NOTHING
 
     def of_resource(self, name: str) -> str:
-        """Name a column of resources in SQL."""
         return f"resource__{name}" if self.has_portal_datasets else name
 
     def of_dataset(self, name: str) -> str:
-        """Name a column of datasets in SQL."""
         return name if self.has_portal_datasets else f"dataset__{name}"
 
     def match_parts(self, condition: Q) -> Q:
@@ -199,7 +190,6 @@ def order_datasets(readable: Readable, terms: Sequence[SortTerm]) -> list[OrderB
 
 
 def match_dataset_word(word: str) -> Q:
-    """Match the portal's own datasets that hold a word."""
     texts = (
         Q(name__icontains=word)
         | Q(title__icontains=word)
@@ -245,8 +235,10 @@ def build_fields(readable: Readable) -> Fields:
         is_seen_by_all = Q(**{f"{owner}private": False}) | readable.of_portal(of_portal)
         return ~is_seen_by_all if text.casefold() == private else is_seen_by_all
 
-    owner = readable.of_resource("")
+    def match_time(column: str, text: str) -> Q:
+        return Q(**{f"{column}__isnull": False}) if text == "*" else NOTHING
 
+    owner = readable.of_resource("")
     return {
         "": match_anywhere,
         "text": match_anywhere,
@@ -257,6 +249,7 @@ def build_fields(readable: Readable) -> Fields:
         "res_name": partial(match_text_of_resources, "title"),
         "res_description": partial(match_text_of_resources, "description"),
         **{name: partial(match, columns) for name, (match, *columns) in _FIELDS.items()},
+        **{name: partial(match_time, column) for name, column in TIMES.items()},
         **{name: partial(match_access, word) for name, word in _PRIVATE.items()},
         **{name: partial(_match_constant, value) for name, value in _CONSTANTS.items()},
     }
@@ -310,10 +303,6 @@ def match_tag(tag: str) -> Q:
     return Q(folded_tags__contains=[Upper(Value(tag))])
 
 
-def _match_known(columns: Sequence[str], text: str) -> Q:
-    return Q(**{f"{columns[0]}__isnull": False}) if text == "*" else NOTHING
-
-
 def _read_member(name: str, organization: str) -> Combinable:
     """Read a member of the organization as a text, which is empty where there is none."""
     text = KeyTextTransform(name, organization)
@@ -328,7 +317,6 @@ class _JsonList(Func):
 
     @classmethod
     def of_path(cls, column: str, path: str) -> Self:
-        """Read the values at a path of a JSON column."""
         return cls(column, template=f"jsonb_path_query_array(%(expressions)s, '{path}')::text")
 
 
@@ -343,6 +331,4 @@ _FIELDS: Final[Mapping[str, tuple[Callable[..., Q], *tuple[str, ...]]]] = {
     "maintainer": (_match_value, "contact_text"),
     "author": (_match_value, "written_by"),
     "url": (_match_value, "source_text"),
-    "metadata_modified": (_match_known, "modified"),
-    "metadata_created": (_match_known, "created"),
 }

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import uuid
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import Any, Generic, Self, TypeVar
+from typing import Any, Self, TypeVar
 
+from django import forms
+from django.core.exceptions import ValidationError
 from django.db.models import (
     CharField,
     Count,
@@ -22,11 +24,15 @@ from django.db.models import (
     QuerySet,
     Subquery,
     Sum,
+    Value,
     Window,
 )
 from django.db.models.expressions import Combinable, OrderBy
-from django.db.models.functions import Coalesce
+from django.db.models.functions import Coalesce, Lower, NullIf
+from django.utils.translation import gettext_lazy
+from django_filters import CharFilter, FilterSet
 
+from ...messages.search import TooManyWords
 from ...models import Field, Reader, Resource, ResourceQuerySet, parse_resource_id
 from .conditions import (
     Readable,
@@ -72,12 +78,8 @@ class FacetValue:
     count: int
 
 
-@dataclass(frozen=True, slots=True)
-class Counted(Generic[AnyGroup]):
-    """A group or an organization, and the number of its datasets."""
-
-    group: AnyGroup
-    count: int
+#: A group or an organization, and the number of its datasets.
+Counted = tuple[AnyGroup, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,8 +99,6 @@ class CatalogueState:
 
 
 class _Unnest(Func):
-    """The elements of an array, or of a JSON list, one in each row."""
-
     function = "unnest"
     set_returning = True
 
@@ -142,8 +142,10 @@ class Datasets:
         rows = Dataset.objects.using(self.resources.db)
         if self._condition:
             return rows.filter(resource__in=self.rows.values("pk"))
-        # Few are hidden, so PostgreSQL has less to join.
-        return rows.exclude(Exists(self._readable.hidden.filter(pk=OuterRef("resource_id"))))
+        # Few resources are hidden, so PostgreSQL has less to join.
+        is_readable = self._readable.condition & Q(table_version__isnull=False)
+        hidden = Resource.objects.using(rows.db).exclude(is_readable).order_by()
+        return rows.exclude(Exists(hidden.filter(pk=OuterRef("resource_id"))))
 
     def matching(self, text: str, parameter: str) -> Self:
         if not text.strip():
@@ -151,7 +153,6 @@ class Datasets:
         return self._keep(parse_catalogue_query(text, parameter, build_fields(self._readable)))
 
     def match_word(self, word: str) -> Q:
-        """Match the datasets that hold a word, or have a resource that does."""
         return build_fields(self._readable)[""](word)
 
     def owned_by(self, name: str) -> Self:
@@ -218,7 +219,6 @@ class Datasets:
         return [ListedDataset(each, parts.get(each.pk, ())) for each in datasets]
 
     def _list_parts(self, ids: Iterable[str]) -> dict[str | None, list[Resource]]:
-        """List the resources of datasets of the portal's own, in order."""
         found: defaultdict[str | None, list[Resource]] = defaultdict(list)
         if not (homes := list(ids)):
             return found
@@ -244,9 +244,7 @@ class Datasets:
             facets = self.list_tags()
         elif name in {"organization", "groups"}:
             groups = self.list_groups() if name == "groups" else self.list_organizations()
-            facets = [
-                FacetValue(each.group.name, each.group.shown_title, each.count) for each in groups
-            ]
+            facets = [FacetValue(each.name, each.shown_title, count) for each, count in groups]
         elif name == "license_id":
             licensed = self._described.exclude(license="").values_list("license")
             facets = [FacetValue(each, each, n) for each, n in licensed.annotate(n=Count("pk"))]
@@ -282,8 +280,8 @@ class Datasets:
 def _count_groups(counted: Iterable[tuple[AnyGroup, int]]) -> list[Counted[AnyGroup]]:
     merged: dict[str, Counted[AnyGroup]] = {}
     for group, count in sorted(counted, key=lambda row: row[0].shown_title):
-        known = merged.get(group.name, Counted(group, 0))
-        merged[group.name] = Counted(known.group, known.count + count)
+        first, number = merged.get(group.name, (group, 0))
+        merged[group.name] = first, number + count
     return [merged[name] for name in sorted(merged)]
 
 
@@ -298,7 +296,6 @@ def open_readable_datasets(using: str, reader: Reader) -> Datasets:
 
 
 def find_dataset_of(resource: Resource) -> Dataset | None:
-    """Find the dataset of the portal's own that a resource is part of."""
     row = get_metadata(resource)
     homes = Dataset.objects.using(resource._state.db)
     return homes.filter(pk=row.part_of_id).first() if row.part_of_id else None
@@ -359,7 +356,6 @@ def read_state(rows: QuerySet[Any], version: Combinable | str = "version") -> Ca
 
 
 def read_resources(found: ResourceQuerySet, bounds: slice) -> tuple[list[Resource], int]:
-    """Read a page of resources in order, and count them all."""
     ids, count = find_page(found, bounds)
     by_id = select_listed(Resource.objects.using(found.db)).in_bulk(ids) if ids else {}
     return [by_id[pk] for pk in ids if pk in by_id], count
@@ -396,3 +392,47 @@ def find_resource(resources: ResourceQuerySet, name: str) -> Resource | None:
     if parse_resource_id(name):
         found.reverse()
     return found[0].first() or found[1].first()
+
+
+MAX_CATALOGUE_Q_LENGTH = 200
+
+#: Each word is compared with the description and the fields of every resource.
+MAX_CATALOGUE_WORDS = 10
+
+
+def validate_catalogue_word_count(text: str) -> None:
+    if len(text.split()) > MAX_CATALOGUE_WORDS:
+        raise ValidationError(str(TooManyWords(most=MAX_CATALOGUE_WORDS)))
+
+
+class CatalogueFilterSet(FilterSet):
+    q = CharFilter(
+        label=gettext_lazy("Find resources"),
+        method="filter_by_words",
+        max_length=MAX_CATALOGUE_Q_LENGTH,
+        validators=[validate_catalogue_word_count],
+        widget=forms.TextInput({"id": "q", "type": "search"}),
+    )
+
+    class Meta:
+        model = Resource
+        fields = ()
+
+    def __init__(self, data: Any, rows: QuerySet[Any], match: Callable[[str], Q]) -> None:
+        """Filter datasets or resources; ``match`` decides which contain a word."""
+        super().__init__(data, rows)
+        self._match = match
+
+    def filter_by_words(self, rows: QuerySet[Any], name: str, text: str) -> QuerySet[Any]:
+        for word in text.split():
+            rows = rows.filter(self._match(word))
+        return rows
+
+
+def list_tables(using: str) -> ResourceQuerySet:
+    return (
+        list_loaded_resources(using)
+        .select_related("table_version")
+        .annotate(field_count=count_fields("pk"))
+        .order_by(Lower(Coalesce(NullIf("title", Value("")), "name")), "pk")
+    )

@@ -6,13 +6,18 @@ Source: ``package_show``, ``resource_show``, ``organization_show`` and ``tag_lis
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, date, datetime
-from typing import Any, Final
+from typing import Any, Final, cast
+
+from django.db import models
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
 
 from ...models import Resource
 from ...web.addresses import ResourceAddresses
-from .licenses import describe_license
 from .models import (
+    Dataset,
     DatasetPosition,
     Group,
     ListedDataset,
@@ -20,11 +25,29 @@ from .models import (
     build_id,
     get_metadata,
 )
-from .resource_members import METADATA
 
 #: The format of the file at the address of a resource.
 FORMAT: Final = "CSV"
 MEDIA_TYPE: Final = "text/csv"
+
+#: Each field of ``Dataset`` that resources have, too, with its help for clients.
+METADATA: Final[Mapping[str, str | Promise]] = {
+    "license": _("An SPDX id such as `CC-BY-4.0`, or the address of the licence."),
+    "source": _("Where the data come from: an address, or a text."),
+    "publisher": _("Who publishes the data."),
+    "contact": _("A person or an office that answers questions."),
+    "contact_email": _("The e-mail of the contact."),
+    "tags": _("Keywords of the resource."),
+    "temporal_start": _("The first day covered, such as `2024-01-31`."),
+    "temporal_end": _("The last day covered."),
+    "spatial": _("The name of the area covered."),
+    "frequency": _("How often the data change, such as `monthly`."),
+    "version_date": _("The day that the data describe."),
+}
+
+
+def get_metadata_field(name: str) -> models.Field[Any, Any]:
+    return cast("models.Field[Any, Any]", getattr(Dataset, name).field)
 
 
 def describe_dataset(listed: ListedDataset, addresses: ResourceAddresses) -> dict[str, Any]:
@@ -154,3 +177,71 @@ def _write_time(moment: datetime | None) -> str | None:
     if moment is None:
         return None
     return moment.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="microseconds")
+
+
+# Licences -----------------------------------------------------------------------------------------
+
+#: Title, and address, by SPDX id: those that portals of open data use.  All conform to the Open
+#: Definition.  Source: the SPDX License List.
+OPEN_LICENSES: Final[dict[str, tuple[str, str]]] = {
+    "CC-BY-4.0": (
+        "Creative Commons Attribution 4.0",
+        "https://creativecommons.org/licenses/by/4.0/",
+    ),
+    "CC-BY-SA-4.0": (
+        "Creative Commons Attribution-ShareAlike 4.0",
+        "https://creativecommons.org/licenses/by-sa/4.0/",
+    ),
+    "CC0-1.0": (
+        "Creative Commons Zero 1.0",
+        "https://creativecommons.org/publicdomain/zero/1.0/",
+    ),
+    "ODC-By-1.0": (
+        "Open Data Commons Attribution License 1.0",
+        "https://opendatacommons.org/licenses/by/1-0/",
+    ),
+    "ODbL-1.0": (
+        "Open Data Commons Open Database License 1.0",
+        "https://opendatacommons.org/licenses/odbl/1-0/",
+    ),
+    "OGL-UK-3.0": (
+        "Open Government Licence 3.0",
+        "https://www.nationalarchives.gov.uk/doc/open-government-licence/version/3/",
+    ),
+    "PDDL-1.0": (
+        "Open Data Commons Public Domain Dedication and Licence 1.0",
+        "https://opendatacommons.org/licenses/pddl/1-0/",
+    ),
+    "etalab-2.0": (
+        "Licence Ouverte 2.0",
+        "https://www.etalab.gouv.fr/wp-content/uploads/2017/04/ETALAB-Licence-Ouverte-v2.0.pdf",
+    ),
+}
+
+
+def describe_license(license_id: str) -> tuple[str, str, bool]:
+    """Return the title and the address of a licence, and whether it is known to be open."""
+    if license_id in OPEN_LICENSES:
+        return (*OPEN_LICENSES[license_id], True)
+    return license_id, license_id if license_id.startswith(("https://", "http://")) else "", False
+
+
+def list_licenses() -> list[dict[str, Any]]:
+    """Describe the known licences as CKAN's ``license_list``, whose truth values are texts."""
+    return [
+        {
+            "domain_content": "True",
+            "domain_data": "True",
+            "domain_software": "False",
+            "family": "",
+            "id": license_id,
+            "is_generic": "False",
+            "maintainer": "",
+            "od_conformance": "approved",
+            "osd_conformance": "not reviewed",
+            "status": "active",
+            "title": title,
+            "url": address,
+        }
+        for license_id, (title, address) in OPEN_LICENSES.items()
+    ]

@@ -99,7 +99,6 @@ class Group:
         return cls(**value)
 
     def to_json(self) -> dict[str, str]:
-        """Write the members that have a value, and the id."""
         names = ("name", "title", "description", "image_url")
         given = {name: getattr(self, name) for name in names if getattr(self, name)}
         return {**given, "id": self.id or build_id(f"{self.kind}/{self.name}")}
@@ -346,20 +345,16 @@ class ListedDataset:
 
     @property
     def created_at(self) -> datetime | None:
-        """The time of the dataset, or of the first visible resource."""
         given = self.dataset.metadata_created
         return given or min((each.created_at for each in self.resources), default=None)
 
     @property
     def modified_at(self) -> datetime | None:
-        """The time of the dataset, or of the last change of a visible resource."""
         given = self.dataset.metadata_modified
         return given or max((each.modified_at for each in self.resources), default=None)
 
 
 @dataclass(frozen=True, slots=True)
 class DatasetPosition:
-    """The place of a resource: the id of its dataset, and its number within that."""
-
     dataset_id: str
     position: int

@@ -1,24 +1,37 @@
-"""Resources, datasets and the catalogue with their addresses, for descriptions for machines."""
+"""
+Describe resources, datasets and the catalogue for machines: Data Package, and schema.org.
+
+Source: Data Package 2.0 (datapackage.org), which readers of version 1 understand; schema.org,
+``Dataset`` and ``DataCatalog``; Google's documentation of structured data for datasets, which
+requires ``name`` and a ``description`` of 50 to 5,000 characters.
+"""
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import UTC
+from itertools import accumulate
 from typing import Any, Final
 from urllib.parse import quote, urlencode
 
 from django.conf import settings
 from django.http import HttpRequest
 from django.utils import translation
+from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
 
 from ...conf import conf as core_conf
 from ...downloads.formats import formats
-from ...models import Resource
+from ...downloads.table_schema import build_table_schema
+from ...messages.bidi import BIDI_CONTROLS
+from ...models import Field, Resource, write_translations
 from ...web.addresses import ResourceAddresses, find_path, reverse_in_locale
-from .licenses import OPEN_LICENSES
-from .models import Dataset, ListedDataset
+from .datasets import find_dataset_of
+from .descriptions import OPEN_LICENSES
+from .models import Dataset, ListedDataset, get_metadata
 
 #: The length of a description; search engines read no more.
 MAX_DESCRIPTION_LENGTH: Final = 5_000
@@ -64,7 +77,6 @@ class PublishedDataset:
 
 
 def build_license_address(license_id: str) -> str:
-    """Build the address of a licence: SPDX's for unknown ids, empty for an empty id."""
     if not license_id:
         return ""
     if license_id.startswith(_WEB):
@@ -74,12 +86,10 @@ def build_license_address(license_id: str) -> str:
 
 
 def find_address(source: str) -> str:
-    """Return a source if it is an address; otherwise an empty text."""
     return quote_iri(source) if source.startswith(_WEB) else ""
 
 
 def quote_iri(address: str) -> str:
-    """Encode the characters of an address that an IRI cannot contain."""
     return _NOT_IN_IRI.sub(lambda match: quote(match[0]), address)
 
 
@@ -164,3 +174,210 @@ def build_catalogue_links(request: HttpRequest) -> str:
         for name, media_type in _CATALOGUE_FORMS
         if (path := find_path(request, name))
     )
+
+
+# Data Package -------------------------------------------------------------------------------------
+
+PROFILE: Final = "https://datapackage.org/profiles/2.0/datapackage.json"
+
+
+def build_data_package(published: PublishedResource) -> dict[str, Any]:
+    """Build the descriptor: plain texts with their translations, and the dump in CSV as table."""
+    resource, metadata = published.resource, get_metadata(published.resource)
+    name = resource.name.lower()
+    address = next((file.address for file in published.files if file.format == "csv"), "")
+    names = {"title": "title", "description": "description"}
+    texts = {
+        "title": resource.title or resource.name,
+        "description": resource.description,
+        # A translation is ``title@fr``, as in the schema.
+        **write_translations(resource.translations, names, "@"),
+    }
+    table = {
+        "name": name,
+        "type": "table",
+        "path": address,
+        **texts,
+        "scheme": address.partition(":")[0],
+        "format": "csv",
+        "mediatype": "text/csv",
+        "encoding": "utf-8",
+        "schema": build_table_schema(resource),
+    }
+    license_ = {
+        "name": "" if "/" in metadata.license else metadata.license,
+        "path": build_license_address(metadata.license),
+    }
+    contributors: list[dict[str, Any]] = []
+    if metadata.publisher:
+        contributors.append({"title": metadata.publisher, "roles": ["publisher"]})
+    if title := metadata.contact or metadata.contact_email:
+        contact = {"title": title, "email": metadata.contact_email, "roles": ["contact"]}
+        contributors.append(drop_empty(contact))
+    days = {"start": metadata.temporal_start, "end": metadata.temporal_end}
+    return drop_empty(
+        {
+            "$schema": PROFILE,
+            "name": name,
+            "id": str(resource.pk),
+            **texts,
+            "homepage": published.page,
+            "version": metadata.shown_version,
+            "created": resource.created_at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+            "keywords": sorted(metadata.tags),
+            "licenses": [drop_empty(license_)] if metadata.license else [],
+            "sources": [
+                drop_empty({"title": metadata.source, "path": find_address(metadata.source)})
+            ]
+            if metadata.source
+            else [],
+            "contributors": contributors,
+            "temporal": {name: day.isoformat() for name, day in days.items() if day},
+            "spatial": {"name": metadata.spatial} if metadata.spatial else {},
+            "frequency": metadata.frequency,
+            "resources": [drop_empty(table)],
+        }
+    )
+
+
+# schema.org, for the element ``<script>`` of a page -----------------------------------------------
+
+CONTEXT: Final = "https://schema.org/"
+
+#: A shorter description is refused.
+MIN_DESCRIPTION_LENGTH: Final = 50
+
+#: The bytes of the descriptions of fields; later fields of a wide table are left out.
+MAX_FIELDS_BYTES: Final = 2_000
+
+
+def describe_catalogue(request: HttpRequest) -> SafeString:
+    return _dump_for_script(_describe_catalogue(request))
+
+
+def _describe_catalogue(request: HttpRequest) -> dict[str, Any]:
+    identifier = build_catalogue_identifier(request)
+    return drop_empty(
+        {
+            "@context": CONTEXT,
+            "@type": "DataCatalog",
+            "@id": identifier,
+            "name": get_site_title(),
+            "description": get_site_description(),
+            "url": identifier,
+        }
+    )
+
+
+def describe_resource(request: HttpRequest, resource: Resource) -> SafeString:
+    """Describe a resource, whose fields have been read, and the dataset that it is part of."""
+    published = add_addresses(resource, ResourceAddresses(request))
+    metadata, version = get_metadata(resource), resource.table_version
+    language, fields = resource.content_language, resource.schema
+    catalogue = _describe_catalogue(request)
+    del catalogue["@context"]
+    dataset = find_dataset_of(resource)
+    parent = _describe_parent(request, dataset) if dataset else {}
+    described = [
+        drop_empty(
+            {
+                "@type": "PropertyValue",
+                "name": field.name,
+                "alternateName": field.choose_label(language).text,
+                "description": field.choose_notes(language).text[:MAX_DESCRIPTION_LENGTH],
+            }
+        )
+        for field in fields
+    ]
+    sizes = (len(json.dumps(each, ensure_ascii=False).encode()) for each in described)
+    described = described[: sum(total <= MAX_FIELDS_BYTES for total in accumulate(sizes))]
+    contact = drop_empty({"name": metadata.contact, "email": metadata.contact_email})
+    publisher = parent.get("creator")
+    if metadata.publisher:
+        publisher = {"@type": "Organization", "name": metadata.publisher}
+        if contact:
+            publisher["contactPoint"] = {"@type": "ContactPoint", **contact}
+    published_at = version.published_at if version else None
+    days = (metadata.temporal_start, metadata.temporal_end)
+    description = drop_empty(
+        {
+            "@context": CONTEXT,
+            "@type": "Dataset",
+            "@id": published.identifier,
+            "name": resource.local_title.text,
+            "description": _describe_at_length(published, fields[: len(described)]),
+            "url": published.page,
+            "identifier": str(resource.pk),
+            "license": build_license_address(metadata.license) or parent.get("license"),
+            "creator": publisher,
+            "publisher": publisher,
+            "keywords": sorted(metadata.tags),
+            "inLanguage": language,
+            "spatialCoverage": metadata.spatial and {"@type": "Place", "name": metadata.spatial},
+            # As an ISO 8601 interval; an open end is two dots.
+            "temporalCoverage": "/".join(day.isoformat() if day else ".." for day in days)
+            if any(days)
+            else "",
+            "isBasedOn": find_address(metadata.source),
+            "version": metadata.shown_version,
+            "dateCreated": resource.created_at.isoformat(),
+            "dateModified": resource.modified_at.isoformat(),
+            "datePublished": published_at and published_at.isoformat(),
+            "isAccessibleForFree": True,
+            "isPartOf": parent,
+            "includedInDataCatalog": catalogue,
+            "distribution": [
+                {
+                    "@type": "DataDownload",
+                    "name": file.label,
+                    "encodingFormat": file.media_type,
+                    "contentUrl": file.address,
+                }
+                for file in published.files
+            ],
+            "variableMeasured": described,
+        }
+    )
+    return _dump_for_script(description)
+
+
+def _describe_parent(request: HttpRequest, dataset: Dataset) -> dict[str, Any]:
+    title, owner = dataset.local_title.text, dataset.owner
+    description = (dataset.local_notes.text or title)[:MAX_DESCRIPTION_LENGTH]
+    # Search engines report a Dataset with a shorter description as an error.
+    is_described = len(description) >= MIN_DESCRIPTION_LENGTH
+    return drop_empty(
+        {
+            "@type": "Dataset" if is_described else "CreativeWork",
+            "@id": build_dataset_identifier(request, dataset),
+            "identifier": dataset.id,
+            "name": title,
+            "description": description,
+            "license": build_license_address(dataset.license),
+            "creator": owner and {"@type": "Organization", "name": owner.shown_title},
+            "keywords": sorted(dataset.tags),
+        }
+    )
+
+
+def _describe_at_length(published: PublishedResource, fields: Sequence[Field]) -> str:
+    """Add the names of the fields to a description that is too short for search engines."""
+    resource = published.resource
+    description = resource.local_description.text[:MAX_DESCRIPTION_LENGTH]
+    description = description or resource.local_title.text
+    if len(description) >= MIN_DESCRIPTION_LENGTH:
+        return description
+    language = resource.content_language
+    names = [field.choose_label(language).text or field.name for field in fields]
+    words = _("A table with the fields %(names)s.") % {"names": ", ".join(names)}
+    return f"{description.rstrip('.')}. {words}"[:MAX_DESCRIPTION_LENGTH]
+
+
+#: No text ends the element ``<script>``, as in ``django.utils.html.json_script``, and none
+#: turns the direction of the page's source.
+_SCRIPT_ESCAPES = {code: f"\\u{code:04X}" for code in (*map(ord, "<>&"), *BIDI_CONTROLS)}
+
+
+def _dump_for_script(data: object) -> SafeString:
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+    return mark_safe(text.translate(_SCRIPT_ESCAPES))  # noqa: S308 - JSON, whose <, > and & are escapes

@@ -16,8 +16,20 @@ from typing import Final
 
 from django.db.models import Q
 from django.utils.dateparse import parse_datetime
+from django.utils.translation import gettext_lazy as _
 
-from .errors import InvalidCatalogueQuery, UnknownCatalogueField
+from ...messages.parameters import InvalidParameter
+
+
+class InvalidCatalogueQuery(InvalidParameter):
+    parameter = "q"
+    message = _("The query cannot be understood at “%(text)s”.")
+
+
+class UnknownCatalogueField(InvalidParameter):
+    parameter = "q"
+    message = _("The catalogue has no field “%(field)s”.")
+
 
 NOTHING: Final = Q(pk__in=())
 EVERYTHING: Final = ~NOTHING
@@ -110,7 +122,6 @@ class _Parser:
         self._advance()
 
     def build_error(self) -> InvalidCatalogueQuery:
-        """Build the exception that shows where the query cannot be understood."""
         return InvalidCatalogueQuery(parameter=self._parameter, text=self.value[0][:100])
 
     def parse_alternatives(self, field: str, depth: int) -> Q:

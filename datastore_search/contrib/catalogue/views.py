@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.utils import translation
@@ -25,7 +24,6 @@ from ...web.addresses import ResourceAddresses, find_search_path, reverse_in_loc
 from ...web.caching import Validators
 from ...web.languages import choose_language_codes
 from ...web.views import ResourceWebView, WebView, parse_page_number
-from .data_package import build_data_package
 from .datasets import CatalogueState, Datasets, open_public_datasets, read_state, select_listed
 from .dcat import CataloguePage, build_dcat_catalog, write_turtle
 from .models import ListedDataset, get_metadata
@@ -35,6 +33,7 @@ from .published import (
     add_addresses,
     add_addresses_to_dataset,
     build_catalogue_identifier,
+    build_data_package,
     find_catalogue_path,
     get_site_description,
     get_site_title,
@@ -81,8 +80,7 @@ class DataPackageView(DescriptionView):
 # Lists of what is public --------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class ListPage(Generic[Item]):
+class ListPage(NamedTuple, Generic[Item]):
     """A page of a list, its number, the number of the last page, and the total."""
 
     number: int
@@ -125,16 +123,14 @@ class PublicListView(WebView, ABC, Generic[Item]):
         """Read the state of the list, which changes with each of its items."""
 
     @abstractmethod
-    def read_items(self, datasets: Datasets, bounds: slice) -> Sequence[Item]:
-        """Read the items of a page."""
+    def read_items(self, datasets: Datasets, bounds: slice) -> Sequence[Item]: ...
 
     def shows_items(self, last: int) -> bool:
         """Return whether the requested page has items; ``last`` is the last page."""
         return True
 
     @abstractmethod
-    def write(self, page: ListPage[Item]) -> str:
-        """Write a page."""
+    def write(self, page: ListPage[Item]) -> str: ...
 
 
 # DCAT ---------------------------------------------------------------------------------------------
@@ -157,12 +153,8 @@ class DcatView(PublicListView[ListedDataset]):
         published = [add_addresses_to_dataset(self.request, each, addresses) for each in page.items]
         address = self.request.build_absolute_uri(self.request.path)
         api = find_search_path(self.request)
-        numbers = {
-            "first": 1,
-            "last": page.last,
-            "previous": page.number - 1,
-            "next": page.number + 1,
-        }
+        numbers = {"first": 1, "last": page.last}
+        numbers |= {"previous": page.number - 1, "next": page.number + 1}
         described = CataloguePage(
             identifier=build_catalogue_identifier(self.request),
             title=get_site_title(),
@@ -190,9 +182,6 @@ class JsonLdView(DcatView):
     write_document = staticmethod(partial(json.dumps, ensure_ascii=False, indent=1))
 
 
-# Lists of resources -------------------------------------------------------------------------------
-
-
 class ResourceListView(PublicListView[Resource]):
     #: The order of the ids does not change with new versions.
     order: ClassVar[tuple[str, ...]] = ("pk",)
@@ -205,7 +194,6 @@ class ResourceListView(PublicListView[Resource]):
 
 
 # The sitemap --------------------------------------------------------------------------------------
-
 
 _START = '<?xml version="1.0" encoding="utf-8"?>\n'
 _NAMESPACE = 'xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"'

@@ -1,16 +1,21 @@
-"""The operations of the document: one for each action and method."""
+"""The operations of the document: one for each action and method, though they share a URL."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from http import HTTPStatus
+from typing import Any, ClassVar
 
+from django.conf import settings
 from django.utils.translation import gettext as _
+from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.plumbing import ComponentRegistry, ResolvedComponent
-from rest_framework.status import HTTP_200_OK
+from rest_framework.views import APIView
 
-from ...api.actions import Action
+from ...api.actions import Action, actions
+from ...api.envelope import ERROR_TYPES
 from ...api.parameters import ActionParameters, Schema
 from ...api.schemas import (
     COMMON_SCHEMAS,
@@ -21,9 +26,11 @@ from ...api.schemas import (
     object_of,
     schema_ref,
 )
+from ...api.views import ActionView, VersionView
 from ...downloads.formats import GZIP_TYPE, formats
 from ...downloads.parameters import DumpParameters
-from . import errors, filters, parameters
+from ...downloads.views import DumpView
+from . import schemas
 from .examples import Example, select_examples, show_examples
 
 _JSON = "application/json"
@@ -35,7 +42,6 @@ _READING, _WRITING, _ABOUT = "Datastore", "Datastore: writing", "Datastore: serv
 class OperationSchema(AutoSchema):
     """One operation, for drf-spectacular, with the named schemas that all of them refer to."""
 
-    #: What it is called with.
     serializer: type[ActionParameters]
 
     def get_operation(
@@ -50,7 +56,7 @@ class OperationSchema(AutoSchema):
         prefix = path[: max(path.rfind("api/"), path.rfind("datastore/dump/"))]
         for kind, components in (
             (ResolvedComponent.SCHEMA, self.build_schemas()),
-            (ResolvedComponent.RESPONSE, errors.build_responses(prefix)),
+            (ResolvedComponent.RESPONSE, schemas.build_error_responses(prefix)),
         ):
             for name, schema in components.items():
                 component = ResolvedComponent(name, kind, schema, name)  # type: ignore[no-untyped-call] # drf-spectacular has no types
@@ -59,10 +65,10 @@ class OperationSchema(AutoSchema):
 
     def build_schemas(self) -> dict[str, Schema]:
         return {
-            **filters.build_schemas(),
+            **schemas.build_filter_schemas(),
             **COMMON_SCHEMAS,
-            **errors.build_schemas(),
-            **parameters.build_choices(self.serializer),
+            **schemas.build_error_schemas(),
+            **schemas.build_choices(self.serializer),
         }
 
     @abstractmethod
@@ -73,15 +79,16 @@ class OperationSchema(AutoSchema):
         self, result: Schema, method: str, examples: Sequence[Example] = ()
     ) -> dict[str, Schema]:
         failed = {
-            str(code): errors.build_response(code, _show_answers(examples, code))
-            for code in errors.list_statuses(method)
+            str(code): schemas.build_error_response(code, _show_answers(examples, code))
+            for code in ERROR_TYPES
+            # Answered only to a request with a body.
+            if method == "POST" or code != HTTPStatus.UNSUPPORTED_MEDIA_TYPE
         }
         return {"200": result, **failed}
 
 
 class ActionSchema(OperationSchema):
     def __init__(self, action: Action, others: Sequence[str]) -> None:
-        """``others`` are the other paths of the action."""
         super().__init__()
         self._action = action
         self._others = others
@@ -91,12 +98,12 @@ class ActionSchema(OperationSchema):
         words = build_name(self._action.name)
         return {
             **super().build_schemas(),
-            f"{words}Parameters": parameters.build_body(self.serializer),
+            f"{words}Parameters": schemas.build_body(self.serializer),
             **self._action.build_schemas(),
             f"{words}Answer": object_of(
                 {
-                    "help": errors.HELP,
-                    "success": errors.build_success(is_one=True),
+                    "help": schemas.HELP,
+                    "success": schemas.build_success(is_one=True),
                     "result": self._action.result,
                 }
             ),
@@ -107,7 +114,7 @@ class ActionSchema(OperationSchema):
         examples = select_examples(name, prefix)
         if method == "GET":
             examples = examples[:1]
-            request: Schema = {"parameters": parameters.build_query(self.serializer, examples)}
+            request: Schema = {"parameters": schemas.build_query(self.serializer, examples)}
         else:
             body = {
                 "schema": schema_ref(f"{build_name(name)}Parameters"),
@@ -121,7 +128,7 @@ class ActionSchema(OperationSchema):
             "content": {
                 _JSON: {
                     "schema": schema_ref(f"{build_name(name)}Answer"),
-                    **_show_answers(examples, HTTP_200_OK),
+                    **_show_answers(examples, HTTPStatus.OK),
                 }
             },
         }
@@ -158,7 +165,7 @@ class DumpSchema(OperationSchema):
                     "schema": {"type": "string", "minLength": 1},
                     **show_examples([example], lambda each: each.sent["name"]),
                 },
-                *parameters.build_query(self.serializer, [example]),
+                *schemas.build_query(self.serializer, [example]),
             ],
             "security": [{}, *self.get_auth()],
             "responses": self.build_responses(_build_file(example), method),
@@ -187,3 +194,90 @@ def _show_answers(examples: Sequence[Example], code: int) -> Schema:
     return show_examples(
         [example for example in examples if example.status == code], lambda example: example.answer
     )
+
+
+# Authentication -----------------------------------------------------------------------------------
+
+
+class BareToken(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call] # its metaclass is untyped
+    target_class = "datastore_search.api.authentication.BareTokenAuthentication"
+    name = "datastoreToken"
+
+    #: Where it is sent: in a header or a cookie, and the name of that.
+    place: ClassVar[tuple[str, str]] = "header", "Authorization"
+    description: ClassVar[str] = (
+        "The whole value is the token, without “Bearer”. Reading what is public needs none; a"
+        " token that is not valid counts as none."
+    )
+
+    def get_security_definition(self, auto_schema: AutoSchema) -> Schema:
+        kind, name = self.place
+        return {"type": "apiKey", "in": kind, "name": name, "description": self.description}
+
+
+class CkanKey(BareToken):  # type: ignore[no-untyped-call] # its metaclass is untyped
+    """The token in the header of older clients of CKAN."""
+
+    target_class = "datastore_search.api.authentication.CkanKeyAuthentication"
+    name = "datastoreKey"
+    place = "header", "X-CKAN-API-Key"
+    description = "The same token, for clients that send no `Authorization`."
+
+
+class Session(BareToken):  # type: ignore[no-untyped-call] # its metaclass is untyped
+    target_class = "datastore_search.downloads.views.SessionAuthentication"
+    name = "datastoreSession"
+    place = "cookie", settings.SESSION_COOKIE_NAME
+    description = "The session of a user who is signed in to the portal."
+
+
+# Paths and methods --------------------------------------------------------------------------------
+
+#: A path, its pattern, a method and the view, as in drf-spectacular.
+Endpoint = tuple[str, str, str, Any]
+
+#: The views that are described here; ``api/3`` itself is left out.
+_VIEWS = (ActionView, VersionView, DumpView)
+
+_ACTION = "{action}"
+_VERSIONED = f"api/3/action/{_ACTION}"
+
+
+def describe_actions(endpoints: Iterable[Endpoint]) -> list[Endpoint]:
+    """
+    Replace the URL of all actions by a path for each action.
+
+    The document has each action once, at the first path that the portal gives it, under the locale
+    of the request for the document.
+    """
+    others: list[Endpoint] = []
+    ours: dict[type[APIView], list[Endpoint]] = {view: [] for view in _VIEWS}
+    for endpoint in endpoints:
+        ours.get(endpoint[3].cls, others).append(endpoint)
+    return [
+        *others,
+        *_list_actions(ours[ActionView]),
+        *(
+            (path, regex, method, _build_view(view, DumpSchema()))
+            for path, regex, method, view in ours[DumpView][:1]
+        ),
+    ]
+
+
+def _list_actions(shared: Sequence[Endpoint]) -> Iterator[Endpoint]:
+    addresses = list(dict.fromkeys(path for path, _regex, _method, _view in shared))
+    # The sort is stable: the first path with a version comes first.
+    addresses.sort(key=lambda path: not path.endswith(_VERSIONED))
+    if not addresses:
+        return
+    view = shared[0][3]
+    for action in actions.values():
+        first, *others = [address.replace(_ACTION, action.name) for address in addresses]
+        for method in ("POST",) if action.is_writing else ("GET", "POST"):
+            # A schema belongs to one instance of a view: each method has its own.
+            yield first, first, method, _build_view(view, ActionSchema(action, others))
+
+
+def _build_view(view: Any, schema: AutoSchema) -> Callable[..., Any]:
+    described: Callable[..., Any] = view.cls.as_view(**{**view.initkwargs, "schema": schema})
+    return described

@@ -51,7 +51,6 @@ class SchemaView(SpectacularAPIView):  # type: ignore[misc, unused-ignore]
 
     @extend_schema(**SCHEMA_KWARGS)
     def get(self, request: Request, *args: object, **kwargs: object) -> HttpResponseBase:
-        """Answer with the document, or with 304 to a client that has it."""
         # A version that a client may ask for, if the portal names it.
         named = request.GET.get("version")
         asked = named if named in (api_settings.ALLOWED_VERSIONS or ()) else None

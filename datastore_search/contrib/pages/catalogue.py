@@ -26,14 +26,16 @@ from ...search import open_snapshot
 from ...signals import CATALOGUE_KEY
 from ...web.addresses import reverse_in_locale
 from ...web.views import parse_page_number
-from ..catalogue.datasets import Datasets, count_facets, open_readable_datasets
-from ..catalogue.licenses import describe_license
-from ..catalogue.listing import CatalogueFilterSet
+from ..catalogue.datasets import (
+    CatalogueFilterSet,
+    Datasets,
+    count_facets,
+    open_readable_datasets,
+)
+from ..catalogue.descriptions import describe_license, get_metadata_field
 from ..catalogue.models import Dataset, get_metadata
-from ..catalogue.published import build_catalogue_links
+from ..catalogue.published import build_catalogue_links, describe_catalogue, describe_resource
 from ..catalogue.query import SortTerm
-from ..catalogue.resource_members import get_metadata_field
-from ..catalogue.schema_org import describe_catalogue, describe_resource
 from .head import list_format_labels
 from .page import PageView
 from .sections import PageQuestion, Place, Section

@@ -19,7 +19,7 @@ from ....filters.names import SortKey
 from ....messages import shorten
 from ....messages.bidi import show_bidi_controls
 from ....search import ConsistentRead, Query
-from ...analysis.aggregates import AggregateQuery, read_aggregate
+from ...analysis.aggregates import AggregateQuery, Metric, read_aggregate
 from ...analysis.errors import (
     InvalidChartChoice,
     TooManyChartGroups,
@@ -27,7 +27,6 @@ from ...analysis.errors import (
     UnsupportedOption,
 )
 from ...analysis.groups import INTERVALS, GroupBy
-from ...analysis.metrics import Metric
 from ..columns import (
     Column,
     FacetKind,

@@ -22,9 +22,8 @@ from ....messages import shorten
 from ....messages.bidi import show_bidi_controls
 from ....messages.numbers import format_count
 from ....search import ID, ConsistentRead, Query, read_answer
-from ...analysis.aggregates import AggregateQuery, read_aggregate
+from ...analysis.aggregates import AggregateQuery, Metric, read_aggregate
 from ...analysis.groups import GroupBy
-from ...analysis.metrics import Metric
 from ..columns import Column, find_column
 from ..question import Pair, QueryString
 from ..records import encode_key, list_key_fields, parse_record

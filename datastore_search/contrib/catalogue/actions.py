@@ -21,9 +21,9 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 from rest_framework.request import Request
 
-from ....api.actions.action import Action, Answer
-from ....api.authentication import authorize_read, get_reader
-from ....api.parameters import (
+from ...api.actions.action import Action, Answer
+from ...api.authentication import authorize_read, get_reader
+from ...api.parameters import (
     MAX_ROW_NUMBER,
     ActionParameters,
     BooleanField,
@@ -36,15 +36,14 @@ from ....api.parameters import (
     TextField,
     make_printable,
 )
-from ....api.schemas import BOOLEAN, TEXT, list_of
-from ....guards.shares import Client
-from ....messages.access import UnknownResource
-from ....models import Resource
-from ....search import open_snapshot
-from ....web.addresses import ResourceAddresses
-from ....web.caching import Validators
-from ..conditions import match_format, match_text
-from ..datasets import (
+from ...api.schemas import BOOLEAN, TEXT, list_of
+from ...guards.shares import Client
+from ...messages.access import UnknownResource
+from ...models import Resource
+from ...search import open_snapshot
+from ...web.addresses import ResourceAddresses
+from .conditions import match_format, match_text
+from .datasets import (
     AnyGroup,
     Counted,
     Datasets,
@@ -53,22 +52,16 @@ from ..datasets import (
     open_readable_datasets,
     read_resources,
 )
-from ..descriptions import (
+from .descriptions import (
     describe_dataset,
     describe_group,
     describe_organization,
     describe_resource,
     describe_tag,
+    list_licenses,
 )
-from ..errors import (
-    InvalidCatalogueQuery,
-    UnknownCatalogueField,
-    UnknownDataset,
-    UnknownOrganization,
-)
-from ..licenses import list_licenses
-from ..models import Group, ListedDataset, Organization, get_metadata
-from ..query import parse_catalogue_sort
+from .models import Group, ListedDataset, Organization, get_metadata
+from .query import InvalidCatalogueQuery, UnknownCatalogueField, parse_catalogue_sort
 
 #: Datasets or organizations of one answer.  Source: the defaults of CKAN's settings
 #: ``ckan.search.rows_max`` and ``ckan.group_and_organization_list_max``.
@@ -88,6 +81,14 @@ _LIMIT = _("Maximum number of results.")
 _OFFSET = _("Number of results to skip.")
 
 DEFAULT_SORT = "score desc, metadata_modified desc"
+
+
+class UnknownDataset(UnknownResource):
+    message = _("Not found: Dataset “%(dataset)s” was not found.")
+
+
+class UnknownOrganization(UnknownResource):
+    message = _("Not found: Organization “%(organization)s” was not found.")
 
 
 class _Call(NamedTuple):
@@ -112,7 +113,6 @@ class _Call(NamedTuple):
         return [describe_dataset(each, addresses) for each in listed]
 
     def bound(self, most: int) -> slice:
-        """Read which part of a list is asked for, of at most this length."""
         offset = min(self.parameters.get("offset", 0), MAX_ROW_NUMBER)
         return slice(offset, offset + min(self.parameters.get("limit", most), most))
 
@@ -124,10 +124,6 @@ class _Call(NamedTuple):
         ):
             raise UnknownResource(resource=make_printable(name))
         return resource
-
-    def authorize_read(self, resource: Resource, name: str, *parts: object) -> Validators:
-        """Let the user read a resource, and build the validators of the answer."""
-        return authorize_read(self.request, resource, name, self.sent, *parts)
 
 
 def _reads(
@@ -214,7 +210,7 @@ def _package_show(call: _Call) -> Answer:
         resource = call.find_resource(name)
     # Of all resources, only a part of a dataset of the portal's own may have its name.
     if resource and not (row := get_metadata(resource)).part_of_id:
-        validators = call.authorize_read(resource, name)
+        validators = authorize_read(call.request, resource, name, call.sent)
         return Answer(call.describe([ListedDataset(row, [resource])])[0], validators=validators)
     if found := call.open_readable().find(name):
         return Answer(call.describe([found])[0], public=False)
@@ -338,7 +334,7 @@ def _resource_show(call: _Call) -> Answer:
     name = str(call.parameters["id"])
     resource = call.find_resource(name)
     place = call.open_readable().locate([resource])[resource.pk]
-    validators = call.authorize_read(resource, name, repr(place))
+    validators = authorize_read(call.request, resource, name, call.sent, repr(place))
     described = describe_resource(resource, ResourceAddresses(call.request), place)
     return Answer(described, validators=replace(validators, key=""))  # others change its place
 
@@ -352,7 +348,8 @@ class ResourceViewListParameters(ResourceNameParameters):
 @_reads(ResourceViewListParameters, _("List the views of a resource: there are none."))
 def _resource_view_list(call: _Call) -> Answer:
     name = str(call.parameters["id"])
-    return Answer([], validators=call.authorize_read(call.find_resource(name), name))
+    resource = call.find_resource(name)
+    return Answer([], validators=authorize_read(call.request, resource, name, call.sent))
 
 
 class ResourceSearchParameters(PageParameters):
@@ -425,17 +422,16 @@ class OrganizationListParameters(GroupListParameters):
 def _organization_list(call: _Call) -> Answer:
     wanted = call.parameters.get("organizations")
     organizations = call.open_datasets().list_organizations()
-    named = [each for each in organizations if not wanted or each.group.name in wanted]
+    named = [each for each in organizations if not wanted or each[0].name in wanted]
     return _list_groups_of(call, named, _describe_organization)
 
 
 def _list_groups_of(
     call: _Call, groups: list[Counted[AnyGroup]], describe: Callable[[Counted[AnyGroup]], Any]
 ) -> Answer:
-    """Answer with the names of groups, or with their descriptions."""
     listed = groups[call.bound(MAX_ROWS)]
     if not call.parameters.get("all_fields"):
-        return Answer([each.group.name for each in listed], public=True)
+        return Answer([group.name for group, _count in listed], public=True)
     return Answer(list(map(describe, listed)), public=True)
 
 
@@ -456,13 +452,13 @@ def _organization_show(call: _Call) -> Answer:
     name = call.parameters["id"]
     datasets = call.open_datasets()
     for each in datasets.list_organizations():
-        if name in {each.group.name, each.group.id}:
+        if name in {each[0].name, each[0].id}:
             break
     else:
         raise UnknownOrganization(organization=make_printable(name))
     result = {**_describe_organization(each), "users": [], "extras": [], "groups": [], "tags": []}
     if call.parameters.get("include_datasets"):
-        found = datasets.owned_by(each.group.name).list_page(
+        found = datasets.owned_by(each[0].name).list_page(
             parse_catalogue_sort(""), slice(0, MAX_ROWS)
         )
         result["packages"] = call.describe(found)
@@ -470,19 +466,21 @@ def _organization_show(call: _Call) -> Answer:
 
 
 def _describe_organization(counted: Counted[Organization]) -> dict[str, Any]:
+    organization, count = counted
     return {
-        **describe_organization(counted.group),
-        "display_name": counted.group.shown_title,
-        "image_display_url": counted.group.image_url,
+        **describe_organization(organization),
+        "display_name": organization.shown_title,
+        "image_display_url": organization.image_url,
         "num_followers": 0,
-        "package_count": counted.count,
+        "package_count": count,
     }
 
 
 @_reads(GroupListParameters, _("List the groups of datasets."))
 def _group_list(call: _Call) -> Answer:
     def describe(counted: Counted[Group]) -> dict[str, Any]:
-        return {**describe_group(counted.group), "type": "group", "package_count": counted.count}
+        group, count = counted
+        return {**describe_group(group), "type": "group", "package_count": count}
 
     return _list_groups_of(call, call.open_datasets().list_groups(), describe)
 

@@ -1,5 +1,5 @@
 """
-``resource_create``, ``resource_update`` and ``resource_patch``.
+``resource_create``, ``resource_update`` and ``resource_patch``, and the metadata that they take.
 
 They change the metadata of a resource; ``datastore_create`` makes its table.
 
@@ -9,30 +9,148 @@ Source: CKAN's actions of these names.  A new resource is a dataset of its own h
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
+from django.contrib.postgres.validators import ArrayMaxLengthValidator
+from django.core.exceptions import ValidationError
 from django.db import connections, router
 from django.utils.translation import gettext_lazy as _
+from rest_framework import serializers
 from rest_framework.request import Request
 
-from ....api.actions.action import Action, Answer
-from ....api.authentication import check_may_write, get_reader
-from ....api.new_resources import (
+from ...api.actions.action import Action, Answer
+from ...api.authentication import check_may_write, get_reader
+from ...api.new_resources import (
+    NewResourceMembers,
+    ResourceMembers,
     add_resource,
     read_resource_values,
     read_translations,
     refuse_other_members,
 )
-from ....api.parameters import make_printable
-from ....database.statements import RowToLock, begin_write_transaction
-from ....messages.access import UnknownResource
-from ....models import Resource
-from ....web.addresses import ResourceAddresses
-from ..datasets import find_resource, open_readable_datasets
-from ..descriptions import describe_resource
-from ..models import get_metadata
-from ..resource_members import ChangedMembers, NewMembers, read_metadata_values
+from ...api.parameters import (
+    BooleanField,
+    ParameterField,
+    ResourceIdField,
+    make_printable,
+    parse_json,
+)
+from ...database.statements import RowToLock, begin_write_transaction
+from ...messages.access import UnknownResource
+from ...messages.requests import MalformedJson
+from ...models import Resource
+from ...web.addresses import ResourceAddresses
+from .datasets import find_resource, open_readable_datasets
+from .descriptions import METADATA, describe_resource, get_metadata_field
+from .models import MAX_TAGS, get_metadata
+
+
+class MetadataField(ParameterField):
+    """A text that the model's field of this name checks; an empty one means no value."""
+
+    default_error_messages = {"invalid": _("Must be text.")}
+
+    def __init__(self, name: str, **options: Any) -> None:
+        self.name = name
+        super().__init__(**options)
+
+    limit_text = _("At most {most} characters.")
+
+    def get_limit(self) -> int | None:
+        most: int | None = get_metadata_field(self.name).max_length
+        return most
+
+    def to_internal_value(self, data: object) -> Any:
+        field = get_metadata_field(self.name)
+        try:
+            value = self.clean(data)
+            return field.clean(value, None) if value else field.get_default()
+        except ValidationError as error:
+            raise serializers.ValidationError(error.messages) from error
+
+    def clean(self, data: object) -> Any:
+        """Check the kind: a field of Django's reads JSON out of a text, and fails on a number."""
+        if not isinstance(data, str):
+            self.fail("invalid")
+        return data.strip()
+
+
+class TagsField(MetadataField):
+    """A list of texts, or the JSON text of one."""
+
+    json_schema = {"type": "array", "items": {"type": "string"}, "maxItems": MAX_TAGS}
+    default_error_messages = {"invalid": _("Must be a list of texts.")}
+
+    def describe_limit(self) -> str:
+        field: Any = get_metadata_field(self.name)
+        most, length = field.size, field.base_field.max_length
+        return str(_("At most {most} texts of {length} characters.")).format(
+            most=most, length=length
+        )
+
+    def clean(self, data: object) -> list[str]:
+        if isinstance(data, str) and data.lstrip()[:1] == "[":
+            with suppress(MalformedJson):
+                data = parse_json(data)
+        if data == "":
+            return []
+        if not isinstance(data, list) or not all(isinstance(each, str) for each in data):
+            self.fail("invalid")
+        ArrayMaxLengthValidator(MAX_TAGS)(data)  # empty texts count, too
+        return list(dict.fromkeys(text for text in map(str.strip, data) if text))
+
+
+# Members ------------------------------------------------------------------------------------------
+
+
+class MetadataMembers(ResourceMembers):
+    vars().update(
+        {
+            name: (TagsField if name == "tags" else MetadataField)(name, help_text=text)
+            for name, text in METADATA.items()
+        }
+    )
+
+
+class NewMembers(MetadataMembers, NewResourceMembers):
+    url = MetadataField("source", help_text=_("The `source`, if that is not given."))
+
+    @classmethod
+    def list_stored(cls, sent: Mapping[str, object], /) -> set[str]:
+        """List all members; a ``url`` is not stored if there is another ``source``."""
+        has_both = sent.get("source") not in (None, "", sent.get("url"))
+        return super().list_stored(sent) - ({"url"} if has_both else set())
+
+
+class ChangedMembers(MetadataMembers):
+    needed = ("id",)
+
+    id = ResourceIdField(help_text=_("The id, the name or an alias of a resource."))
+    private = BooleanField(
+        help_text=_(
+            "Whether only users with the permission may read the resource. If not given, "
+            "this is not changed."
+        )
+    )
+
+
+def read_metadata_values(
+    sent: Mapping[str, object], parsed: Mapping[str, Any], *, is_complete: bool = False
+) -> dict[str, Any]:
+    """
+    Read the metadata out of the members that were sent, and parsed.
+
+    A member without a value empties its field; if the members are complete, so does one that was
+    not sent.
+    """
+    return {
+        name: parsed.get(name, get_metadata_field(name).get_default())
+        for name in METADATA
+        if is_complete or name in sent
+    }
+
 
 # resource_create ----------------------------------------------------------------------------------
 

@@ -1,0 +1,150 @@
+"""Types of parameters: numbers within limits, and lists of names or of objects with options."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from string import whitespace
+from typing import Any, ClassVar
+
+from django.utils.translation import gettext_lazy as _
+from rest_framework import serializers
+
+from ...api.envelope import MAX_REPORTED_ERRORS
+from ...api.parameters import ActionParameters, ParameterField, Schema, make_printable, parse_json
+from ...field_types.numbers import NUMBER
+from ...filters.names import split_names, unquote_name
+from ...messages.requests import MalformedJson
+
+
+class NumberField(ParameterField):
+    """A number within limits, also as text; ``is_whole`` refuses others than whole numbers."""
+
+    default_error_messages = {
+        "number": _("Must be a number from {low} to {high}."),
+        "integer": _("Must be a whole number from {low} to {high}."),
+    }
+
+    def __init__(self, low: str, high: str, *, is_whole: bool = False, **options: Any) -> None:
+        self.low, self.high = Decimal(low), Decimal(high)
+        self.kind = "integer" if is_whole else "number"
+        super().__init__(**options)
+
+    def describe_limit(self) -> str:
+        return str(_("From {low} to {high}.")).format(low=self.low, high=self.high)
+
+    def build_schema(self) -> Schema:
+        return {"type": self.kind, "minimum": float(self.low), "maximum": float(self.high)}
+
+    def to_internal_value(self, data: object) -> Decimal | int | None:
+        if data == "":
+            return None
+        number = _parse_number(data)
+        is_whole = number is not None and number == number.to_integral_value()
+        is_refused = self.kind == "integer" and not is_whole
+        if number is None or is_refused or not self.low <= number <= self.high:
+            self.fail(self.kind, low=self.low, high=self.high)
+        return int(number) if is_whole else number
+
+
+def _parse_number(data: object) -> Decimal | None:
+    """Parse a finite number; None for anything else."""
+    if isinstance(data, bool) or not isinstance(data, str | int | Decimal):
+        return None
+    if isinstance(data, str) and not NUMBER.fullmatch(data := data.strip(whitespace)):
+        return None
+    number = Decimal(data)
+    return number if number.is_finite() else None
+
+
+class OptionsListField(ParameterField):
+    """A list of names or objects with options, or JSON text of it, or names with commas."""
+
+    default_error_messages = {
+        "invalid": _("Must be a list of names, or of objects with options."),
+        "many": _("There are more than {most} items."),
+        "json": _("Cannot parse JSON"),
+        "combined": _("“{option}” and “{other}” cannot be combined."),
+    }
+
+    accepts_text = True
+    limit_text = _("At most {most} items.")
+    #: The serializer of an object.
+    options: ClassVar[type[ActionParameters]]
+    #: The option that a name stands for.
+    main: ClassVar[str] = "field"
+    #: Pairs of options that cannot be combined.
+    exclusive: ClassVar[Sequence[tuple[str, str]]] = ()
+
+    def build_schema(self) -> Schema:
+        options = self.options.build_schema(required=self.options.needed)
+        items = {"oneOf": [{"type": "string"}, {**options, "additionalProperties": False}]}
+        return {"type": "array", "items": items, "maxItems": self.max_items}
+
+    def to_internal_value(self, data: object) -> tuple[Mapping[str, Any], ...] | None:
+        if isinstance(data, str) and data.lstrip()[:1] in ("[", "{"):
+            try:
+                data = parse_json(data)
+            except MalformedJson:
+                self.fail("json")
+        given = split_names(data, self.max_items + 1) if isinstance(data, str) else data
+        if not isinstance(given, list):
+            self.fail("invalid")
+        if len(given) > self.max_items:
+            self.fail("many", most=self.max_items)
+        items: list[Mapping[str, Any]] = []
+        errors: list[str] = []
+        for each in given:
+            try:
+                items.append(self.parse_item(each))
+            except serializers.ValidationError as error:
+                name = each.get(self.main) if isinstance(each, Mapping) else each
+                errors += _label_errors(
+                    error, make_printable(name) if isinstance(name, str) else "?"
+                )
+        if errors:
+            raise serializers.ValidationError(errors[:MAX_REPORTED_ERRORS])
+        if self.required and not items:
+            self.fail("required")
+        return tuple(items) or None
+
+    def validate_empty_values(self, data: Any) -> tuple[bool, Any]:
+        if data is None and self.required:
+            self.fail("required")
+        return super().validate_empty_values(data)
+
+    def parse_item(self, item: object) -> Mapping[str, Any]:
+        """Parse an object with options, or a text that stands for one."""
+        if isinstance(item, str):
+            item = self.expand_name(item)
+        if not isinstance(item, Mapping):
+            self.fail("invalid")
+        return self.check_item(self.options.parse(item))
+
+    def expand_name(self, name: str) -> Mapping[str, object]:
+        """Build the object that a name stands for."""
+        return {self.main: unquote_name(name)}
+
+    def check_item(self, item: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Check options that depend on each other."""
+        for option, other in self.exclusive:
+            if option in item and other in item:
+                self.fail("combined", option=option, other=other)
+        self.check_needed(item, "time_zone", "interval")
+        return item
+
+    def check_needed(self, item: Mapping[str, Any], option: str, needed: str) -> None:
+        """Refuse an option whose required other option is missing."""
+        if option in item and needed not in item:
+            raise serializers.ValidationError({needed: [str(self.error_messages["required"])]})
+
+
+def _label_errors(error: serializers.ValidationError, label: str) -> list[str]:
+    """List the messages of an item, each after the names of item and option."""
+    if isinstance(error.detail, dict):
+        return [
+            f"{label}: {message}" if option == "__extras" else f"{label}, {option}: {message}"
+            for option, messages in error.detail.items()
+            for message in messages
+        ]
+    return [f"{label}: {message}" for message in error.detail]
