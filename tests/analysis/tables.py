@@ -14,7 +14,7 @@ from hypothesis import settings as hypothesis_settings
 
 from datastore_search.models import Resource
 
-from ..builders import act, make_writer_token
+from ..builders import act, check_error, make_writer_token
 from ..typed import CELLS, get_column_name, make_table, open_cursor_year_first
 
 NUMBERS = ["int2", "int4", "int8", "numeric", "float8"]
@@ -88,3 +88,9 @@ def call(action: str, resource: Resource, **sent: Any) -> Any:
     answer = exact(response.content)
     assert response.status_code == 200, answer
     return answer["result"]
+
+
+def refuse(action: str, resource: Resource, **sent: Any) -> dict[str, Any]:
+    """Call an action that refuses its parameters, and return the error."""
+    response = act(Client(), action, {"resource_id": str(resource.pk), **sent})
+    return check_error(response, 409, "Validation Error")

@@ -68,17 +68,14 @@ class Server:
         return f"postgres://{role}@{quote(str(self.folder), safe='')}/{database}{more}"
 
     def create_database(self, database: str, options: str = "") -> None:
-        """Create an empty database from ``template0``."""
         self.run_as_superuser(
             f"CREATE DATABASE {database} OWNER {_ROLE} TEMPLATE template0 {options}"
         )
 
     def run_as_superuser(self, statement: str) -> str:
-        """Run a statement as the administrator of the server."""
         return self.run_sql(self.build_url("postgres", role="postgres"), statement)
 
     def run_sql(self, url: str, statement: str) -> str:
-        """Run a statement, and return its output."""
         return self.run_commands(
             'psql -XAt --set=ON_ERROR_STOP=1 "$URL" -c "$S"', URL=url, S=statement
         )

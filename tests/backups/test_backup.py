@@ -20,11 +20,6 @@ from .servers import (
     run_server,
 )
 
-#: What each test runs on.
-_PROGRAMS = pytest.mark.parametrize(
-    "find_programs", [find_machine_programs, get_wheel_programs], ids=["machine", "wheel"]
-)
-
 _PAGE = (ROOT / "docs" / "how-to" / "back-up-and-restore.md").read_text()
 
 
@@ -105,7 +100,8 @@ def test_a_restored_dump_has_the_same_answers_and_can_be_changed(
     )
     assert server.run_sql(url, statistics).strip() == "5"
     if schema != "public":
-        url = rename_schema(server, url)
+        server.run_commands(read_commands("A schema other than public"), RESTORED_URL=url)
+        url = url.replace("portal", "museum")
         assert run_portal(server, url, "answers") == answers
     assert run_portal(server, url, "write_and_load") == [
         [{"_id": 4, "code": "d", "more": None, "list": ["z"]}],  # a dry run, which uses a number
@@ -123,44 +119,41 @@ _OZONE = {
 }  # fmt: skip
 
 
-def rename_schema(server: Server, url: str) -> str:
-    """Rename the schema with the commands of the page; return the new URL."""
-    server.run_commands(read_commands("A schema other than public"), RESTORED_URL=url)
-    return url.replace("portal", "museum")
-
-
 @pytest.mark.slow
-def test_a_dump_in_plain_sql_is_the_same(
-    portal: tuple[Server, str], restore: Callable[[str, str], str], answers: Any
+@pytest.mark.parametrize(
+    ("database", "commands"),
+    [
+        ("from_plain_sql", read_commands("Restore", 1)),
+        (
+            "in_one_transaction",
+            read_commands("Back up")
+            + read_commands("Restore").replace("--jobs=2", "--single-transaction"),
+        ),
+    ],
+)
+def test_another_way_to_restore_has_the_same_answers(
+    portal: tuple[Server, str],
+    restore: Callable[[str, str], str],
+    answers: Any,
+    database: str,
+    commands: str,
 ) -> None:
-    server, _schema = portal
-
-    url = restore("from_plain_sql", read_commands("Restore", 1))
-
-    assert run_portal(server, url, "answers") == answers
+    assert run_portal(portal[0], restore(database, commands), "answers") == answers
 
 
 @pytest.mark.slow
-def test_a_restore_in_one_transaction_is_the_same(
-    portal: tuple[Server, str], restore: Callable[[str, str], str], answers: Any
-) -> None:
-    server, _schema = portal
-    restoring = read_commands("Restore").replace("--jobs=2", "--single-transaction")
-
-    url = restore("in_one_transaction", read_commands("Back up") + restoring)
-
-    assert run_portal(server, url, "answers") == answers
-
-
-@pytest.mark.slow
-@_PROGRAMS
+@pytest.mark.parametrize(
+    "find_programs", [find_machine_programs, get_wheel_programs], ids=["machine", "wheel"]
+)
 def test_a_recovery_to_a_moment_has_the_answers_of_that_moment(
     find_programs: Callable[[], Path],
 ) -> None:
     heading = "Recover to a moment"
     settings = read_commands(heading, language="ini").replace("$ARCHIVE", "{folder}/archive")
     with run_server(find_programs(), settings=settings) as server:
-        folders = {name: str(server.folder / name.lower()) for name in _FOLDERS}
+        folders = {
+            name: str(server.folder / name.lower()) for name in ("ARCHIVE", "BASE", "RECOVERED")
+        }
         server.create_database("source")
         url = build_source_url(server, "public")
         run_as_owner(server, "mkdir archive")
@@ -173,7 +166,8 @@ def test_a_recovery_to_a_moment_has_the_answers_of_that_moment(
         run_portal(server, url, "lose")
         count = "SELECT count(*) FROM datastore_search_resource"
         assert server.run_sql(url, count).strip() == "0"
-        wait_for_archive(server)
+        segment = server.run_as_superuser("SELECT pg_walfile_name(pg_switch_wal())").strip()
+        wait_until((server.folder / "archive" / segment).exists)
         run_as_owner(server, "pg_ctl -D data -m immediate -w stop")
 
         run_as_owner(server, read_commands(heading, 1), MOMENT=moment, **folders)
@@ -184,14 +178,5 @@ def test_a_recovery_to_a_moment_has_the_answers_of_that_moment(
         assert "Nothing is damaged." in printed
 
 
-_FOLDERS = ("ARCHIVE", "BASE", "RECOVERED")
-
-
 def run_as_owner(server: Server, commands: str, **environment: str) -> None:
     server.run_commands(commands, folder=server.folder, as_owner=True, **environment)
-
-
-def wait_for_archive(server: Server) -> None:
-    """Wait until all that was written is in the archive."""
-    segment = server.run_as_superuser("SELECT pg_walfile_name(pg_switch_wal())").strip()
-    wait_until((server.folder / "archive" / segment).exists)

@@ -1,4 +1,4 @@
-"""Run a program of ``benchmarks`` with a PostgreSQL of its own."""
+"""Run a program of ``benchmarks``."""
 
 from __future__ import annotations
 
@@ -9,17 +9,19 @@ import sys
 from ..processes import PROJECT
 
 
-def run_benchmark(*arguments: str) -> str:
-    """Run a module of ``benchmarks`` that must succeed, and return what it prints."""
+def run_benchmark(
+    *arguments: object, database_url: str = "", may_fail: bool = False
+) -> subprocess.CompletedProcess[str]:
+    """Run a module of ``benchmarks``; without an address it has a PostgreSQL of its own."""
     environment = {name: value for name, value in os.environ.items() if name != "DATABASE_URL"}
     process = subprocess.run(
-        [sys.executable, "-m", *arguments],
+        [sys.executable, "-m", *map(str, arguments)],
         cwd=PROJECT,
-        env=environment,
+        env=environment | ({"DATABASE_URL": database_url} if database_url else {}),
         capture_output=True,
         text=True,
         timeout=580,
         check=False,
     )
-    assert process.returncode == 0, f"{process.stdout}\n{process.stderr}"
-    return process.stdout
+    assert may_fail or process.returncode == 0, f"{process.stdout}\n{process.stderr}"
+    return process

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import http.client
-import os
-import subprocess
-import sys
 from dataclasses import replace
 from io import BytesIO
 from itertools import islice
@@ -25,7 +22,7 @@ from datastore_search.models import Resource
 from datastore_search.urls import page_urlpatterns
 
 from ..processes import build_database_url
-from .test_abuse import ROOT
+from .programs import run_benchmark
 
 TARGETS = Targets("public", "changeable", "private", "token")
 LEAK = 'syntax error at or near "x"'
@@ -34,17 +31,11 @@ LEAK = 'syntax error at or near "x"'
 @pytest.mark.slow
 @pytest.mark.usefixtures("transactional_db")
 def test_a_short_run_has_no_fault_and_leaves_its_three_tables_alone() -> None:
-    process = subprocess.run(
-        [sys.executable, "-m", "benchmarks.hostile", "--requests", "200", "--rows", "50"],
-        cwd=ROOT,
-        env={**os.environ, "DATABASE_URL": build_database_url()},
-        capture_output=True,
-        text=True,
-        timeout=580,
-        check=False,
+    process = run_benchmark(
+        *("benchmarks.hostile", "--requests", "200", "--rows", "50"),
+        database_url=build_database_url(),
     )
 
-    assert process.returncode == 0, f"{process.stdout}\n{process.stderr}"
     slowest_without, slowest_with, counts = process.stdout.splitlines()
     assert slowest_without.startswith("the slowest without a token: ")
     assert slowest_with.startswith("the slowest with a token: ")

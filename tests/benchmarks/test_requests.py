@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from http import HTTPStatus
@@ -22,8 +20,10 @@ from benchmarks.__main__ import build_parser
 from benchmarks.cursors import SEARCHES, SHARES
 from benchmarks.requests import build_requests
 
-ROOT = Path(__file__).resolve().parents[2]
-PAGE = ROOT / "docs" / "explanation" / "performance.md"
+from ..processes import PROJECT
+from .programs import run_benchmark
+
+PAGE = PROJECT / "docs" / "explanation" / "performance.md"
 
 
 # The client ---------------------------------------------------------------------------------------
@@ -97,18 +97,6 @@ def database_url(transactional_db: None) -> Iterator[str]:
         cursor.execute(f'DROP DATABASE "{name}"')
 
 
-def run(database_url: str, *arguments: object) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "benchmarks", *map(str, arguments)],
-        cwd=ROOT,
-        env={**os.environ, "DATABASE_URL": database_url},
-        capture_output=True,
-        text=True,
-        timeout=580,
-        check=False,
-    )
-
-
 @pytest.mark.slow
 def test_a_run_times_requests_beside_ckan_and_leaves_no_server(
     database_url: str, tmp_path: Path, address: str
@@ -117,14 +105,13 @@ def test_a_run_times_requests_beside_ckan_and_leaves_no_server(
     names = ["a_limit5", "t_repeated", "v_private", "w_dump"]
     searches = ["cursor", "cursor_q_and_filter"]
 
-    process = run(
-        database_url,
-        *("--rows", 300, "--only", *names, *searches, "--workers", 1),
+    process = run_benchmark(
+        *("benchmarks", "--rows", 300, "--only", *names, *searches, "--workers", 1),
         *("--rounds", 1, "--seconds", 0),
         *("--out", out, "--ckan", f"http://{address}", "--ckan-resource", "the-id"),
+        database_url=database_url,
     )
 
-    assert process.returncode == 0, process.stderr
     figures = json.loads(out.read_text())
     assert [cost["rows"] for cost in figures["load"]] == [300]
     assert list(figures["requests"]) == names

@@ -16,7 +16,7 @@ def test_few_tables_are_compared_with_some_more() -> None:
     printed = run_benchmark(
         *("benchmarks.scale.many_tables", "--resources", "20", "25", "--rounds", "1"),
         *("--idle-seconds", "1", "--only", *names),
-    )
+    ).stdout
 
     for line in (*names, "first search of a table", "record tables", "dump, s, with 64 locks"):
         assert f"\n| {line} " in printed
@@ -24,7 +24,9 @@ def test_few_tables_are_compared_with_some_more() -> None:
 
 @pytest.mark.slow
 def test_tables_that_grow_are_timed() -> None:
-    printed = run_benchmark("benchmarks.scale.growth", "--rows", "100", "800", "--seconds", "0.01")
+    printed = run_benchmark(
+        "benchmarks.scale.growth", "--rows", "100", "800", "--seconds", "0.01"
+    ).stdout
 
     for line in ("load, s", "a_limit5", "d_q_common, first", "w_dump"):
         assert f"\n| {line} " in printed

@@ -14,7 +14,7 @@ def test_a_short_soak_with_every_fault_loses_nothing_and_leaves_nothing() -> Non
     printed = run_benchmark(
         *("benchmarks.soak", "--rows", "5000", "--quiet-seconds", "2"),
         *("--minutes", "0.4", "--fault-minutes", "0.25"),
-    )
+    ).stdout
 
     assert "The portal passed." in printed
     for line in ("quiet", "under load"):

@@ -161,67 +161,52 @@ def test_an_address_is_stored_as_the_source(client: Client, token: str) -> None:
     assert error == {"url": ["This cannot be set: leave it out."]}
 
 
+LIST, TEXT, LICENSE = (
+    "Must be a list of texts.",
+    "Must be text.",
+    "This is neither an SPDX id nor an address.",
+)
+MANY = "List contains 51 items, it should contain no more than 50."
+
+
 @pytest.mark.parametrize(
-    ("sent", "error"),
+    ("name", "value", "message"),
     [
-        ({"tags": "air"}, {"tags": ["Must be a list of texts."]}),
-        ({"tags": [5]}, {"tags": ["Must be a list of texts."]}),
-        ({"tags": {"name": "air"}}, {"tags": ["Must be a list of texts."]}),
+        ("tags", "air", LIST),
+        ("tags", [5], LIST),
+        ("tags", {"name": "air"}, LIST),
+        ("tags", [f"{number}" for number in range(51)], MANY),
+        ("tags", [""] * 51, MANY),
         (
-            {"tags": [f"{number}" for number in range(51)]},
-            {"tags": ["List contains 51 items, it should contain no more than 50."]},
+            "tags",
+            ["é" * 101],
+            (
+                "Item 1 in the array did not validate: Ensure this value has at most 100"
+                " characters (it has 101)."
+            ),
         ),
+        ("version_date", 20240101, TEXT),
+        ("version_date", False, TEXT),
         (
-            {"tags": [""] * 51},
-            {"tags": ["List contains 51 items, it should contain no more than 50."]},
+            "temporal_end",
+            "31.12.2024",
+            "“31.12.2024” value has an invalid date format. It must be in YYYY-MM-DD format.",
         ),
-        (
-            {"tags": ["é" * 101]},
-            {
-                "tags": [
-                    (
-                        "Item 1 in the array did not validate: Ensure this value has at most 100"
-                        " characters (it has 101)."
-                    )
-                ]
-            },
-        ),
-        ({"version_date": 20240101}, {"version_date": ["Must be text."]}),
-        ({"version_date": False}, {"version_date": ["Must be text."]}),
-        (
-            {"temporal_end": "31.12.2024"},
-            {
-                "temporal_end": [
-                    (
-                        "“31.12.2024” value has an invalid date format. It must be in YYYY-MM-DD"
-                        " format."
-                    )
-                ]
-            },
-        ),
-        ({"license": "free for all"}, {"license": ["This is neither an SPDX id nor an address."]}),
-        ({"license": "ftp://example.org/l"}, {
-            "license": ["This is neither an SPDX id nor an address."]
-        }),
-        ({"contact_email": "desk"}, {"contact_email": ["Enter a valid email address."]}),
-        ({"publisher": ["Hue"]}, {"publisher": ["Must be text."]}),
-        ({"name": ["Levels"]}, {"name": ["Must be text."]}),
-        ({"content_language": "xx"}, {"content_language": ["Must be the code of a language."]}),
-        ({"source": "a\0"}, {"source": ["The text contains a character that cannot be stored."]}),
-        ({"id": "levels"}, {"id": ["The resource cannot be created: “id” must be a UUID."]}),
-        (
-            {"package_id": "of rivers"},
-            {"package_id": ["“of rivers” cannot be the name of a dataset."]},
-        ),
-        ({"tags": "air", "license": 5}, {
-            "tags": ["Must be a list of texts."], "license": ["Must be text."]
-        }),
+        ("license", "free for all", LICENSE),
+        ("license", "ftp://example.org/l", LICENSE),
+        ("contact_email", "desk", "Enter a valid email address."),
+        ("publisher", ["Hue"], TEXT),
+        ("name", ["Levels"], TEXT),
+        ("content_language", "xx", "Must be the code of a language."),
+        ("source", "a\0", "The text contains a character that cannot be stored."),
+        ("id", "levels", "The resource cannot be created: “id” must be a UUID."),
+        ("package_id", "of rivers", "“of rivers” cannot be the name of a dataset."),
     ],
-)  # fmt: skip
+)
 def test_each_member_that_cannot_be_stored_is_named(
-    client: Client, token: str, sent: dict[str, Any], error: dict[str, Any]
+    client: Client, token: str, name: str, value: Any, message: str
 ) -> None:
-    assert refuse(client, "resource_create", sent, token) == error
+    assert refuse(client, "resource_create", {name: value}, token) == {name: [message]}
     assert not Resource.objects.exists()
 
 
@@ -374,12 +359,19 @@ def test_writing_takes_the_permission_and_a_post(
 def test_each_member_of_a_new_table_that_cannot_be_stored_is_named(
     client: Client, token: str
 ) -> None:
-    sent = {"resource": {"tags": "air", "version_date": 5}, "records": [{"a": 1}]}
+    sent: dict[str, Any] = {
+        "resource": {"tags": "air", "version_date": 5},
+        "records": [{"a": 1}],
+    }
 
     assert refuse(client, "datastore_create", sent, token) == {
         "resource": [
-            "The resource cannot be created: “tags”: Must be a list of texts.",
-            "The resource cannot be created: “version_date”: Must be text.",
+            f"The resource cannot be created: “tags”: {LIST}",
+            f"The resource cannot be created: “version_date”: {TEXT}",
         ]
+    }
+    assert refuse(client, "resource_create", sent["resource"], token) == {
+        "tags": [LIST],
+        "version_date": [TEXT],
     }
     assert not Resource.objects.exists()

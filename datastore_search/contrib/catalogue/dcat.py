@@ -7,20 +7,27 @@ Publications Office for frequencies and formats; RDF 1.1 Turtle.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Final
 
-from .models import Dataset, get_metadata
+from django.http import HttpRequest
+
+from ...web.addresses import ResourceAddresses, find_search_path
+from .models import Dataset, ListedDataset, get_metadata
 from .published import (
     MAX_DESCRIPTION_LENGTH,
     File,
+    ListPage,
     PublishedDataset,
     PublishedResource,
+    add_addresses_to_dataset,
+    build_catalogue_identifier,
     build_license_address,
     drop_empty,
     find_address,
+    get_site_description,
+    get_site_title,
     quote_iri,
 )
 
@@ -63,52 +70,47 @@ _FILE_TYPES: Final[Mapping[str, str]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class CataloguePage:
-    """
-    A page of the catalogue: its address, ``links`` to other pages, the number of datasets.
-
-    ``identifier`` is the address of the catalogue, the same for all pages and languages.
-    """
-
-    identifier: str
-    title: str
-    description: str
-    address: str
-    links: Mapping[str, str]
-    size: int
-    total: int
-    api: str = ""
-
-
-def build_dcat_catalog(
-    page: CataloguePage, published: Iterable[PublishedDataset]
-) -> dict[str, Any]:
+def build_dcat_catalog(request: HttpRequest, page: ListPage[ListedDataset]) -> dict[str, Any]:
     """Build the JSON-LD of a page: the catalogue, its pages, and the datasets of this one."""
-    datasets = [_describe_dataset(each) for each in published]
+    addresses = ResourceAddresses(request)
+    datasets = [
+        _describe_dataset(add_addresses_to_dataset(request, each, addresses)) for each in page.items
+    ]
+    # The same for all pages and languages.
+    identifier, title = build_catalogue_identifier(request), get_site_title()
+    path = find_search_path(request)
     api = {
-        "@id": f"{page.identifier}#api",
+        "@id": f"{identifier}#api",
         "@type": "dcat:DataService",
-        "dct:title": f"{page.title}: API",
-        "dcat:endpointURL": {"@id": page.api, "@type": "rdfs:Resource"},
+        "dct:title": f"{title}: API",
+        "dcat:endpointURL": {
+            "@id": request.build_absolute_uri(path),
+            "@type": "rdfs:Resource",
+        },
     }
     catalog = {
-        "@id": page.identifier,
+        "@id": identifier,
         "@type": "dcat:Catalog",
-        "dct:title": page.title,
-        "dct:description": page.description,
-        "dct:publisher": {"@type": "foaf:Agent", "foaf:name": page.title},
-        "foaf:homepage": {"@id": page.identifier, "@type": "foaf:Document"},
+        "dct:title": title,
+        "dct:description": get_site_description(),
+        "dct:publisher": {"@type": "foaf:Agent", "foaf:name": title},
+        "foaf:homepage": {"@id": identifier, "@type": "foaf:Document"},
         "dcat:dataset": [{"@id": each["@id"]} for each in datasets],
-        "dcat:service": [api] if page.api else [],
+        "dcat:service": [api] if path else [],
     }
+    address = request.build_absolute_uri(request.path)
+    links = {"first": 1, "last": page.last, "previous": page.number - 1, "next": page.number + 1}
     # Harvesters of ckanext-dcat look for a PagedCollection.
     pages = {
-        "@id": page.address,
+        "@id": f"{address}?page={page.number}",
         "@type": ["hydra:PagedCollection", "hydra:PartialCollectionView"],
         "hydra:totalItems": page.total,
         "hydra:itemsPerPage": page.size,
-        **{f"hydra:{name}": {"@id": address} for name, address in page.links.items()},
+        **{
+            f"hydra:{name}": {"@id": f"{address}?page={number}"}
+            for name, number in links.items()
+            if 1 <= number <= page.last
+        },
     }
     return {"@context": dict(PREFIXES), "@graph": [drop_empty(catalog), pages, *datasets]}
 

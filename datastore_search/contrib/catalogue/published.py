@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC
 from itertools import accumulate
-from typing import Any, Final
+from typing import Any, Final, Generic, NamedTuple, TypeVar
 from urllib.parse import quote, urlencode
 
 from django.conf import settings
@@ -40,6 +40,19 @@ MAX_DESCRIPTION_LENGTH: Final = 5_000
 _NOT_IN_IRI: Final = re.compile(r'[\x00-\x20<>"{}|\\^`\x7f]')
 
 _WEB: Final = ("https://", "http://")
+
+
+Item = TypeVar("Item")
+
+
+class ListPage(NamedTuple, Generic[Item]):
+    """A page of a list, the number of the last page, the size of each, and the total."""
+
+    number: int
+    last: int
+    size: int
+    total: int
+    items: Sequence[Item]
 
 
 @dataclass(frozen=True, slots=True)

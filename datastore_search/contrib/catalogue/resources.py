@@ -166,13 +166,13 @@ def _create(request: Request, sent: Mapping[str, object]) -> Answer:
 def _change(request: Request, sent: Mapping[str, object], *, is_complete: bool) -> Answer:
     parameters = ChangedMembers.parse(sent)
     name, using = str(parameters["id"]), router.db_for_write(Resource)
-    found = find_resource(Resource.objects, name)
+    found = find_resource(Resource.objects.all(), name)
     if found and not (found.table_version_id or found.permits(get_reader(request), "change")):
         found = None  # as in ``resource_show``
     known = check_may_write(request, found, name)
     row = RowToLock(Resource._meta.db_table, known.pk)
     with begin_write_transaction(connections[using], row) as is_found:
-        resource = find_resource(Resource.objects, str(known.pk)) if is_found else None
+        resource = find_resource(Resource.objects.all(), str(known.pk)) if is_found else None
         if resource is None:
             raise UnknownResource(resource=make_printable(name))
         shown = show_resource(request, resource)

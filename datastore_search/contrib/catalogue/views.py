@@ -6,7 +6,7 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
+from typing import Any, ClassVar, Generic
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.utils import translation
@@ -20,18 +20,19 @@ from ...guards.shares import Client
 from ...messages.requests import UnknownPage
 from ...models import Resource
 from ...search import ConsistentRead, open_snapshot
-from ...web.addresses import ResourceAddresses, find_search_path, reverse_in_locale
+from ...web.addresses import ResourceAddresses, reverse_in_locale
 from ...web.caching import Validators
 from ...web.languages import choose_language_codes
 from ...web.views import ResourceWebView, WebView, parse_page_number
 from .datasets import CatalogueState, Datasets, open_public_datasets, read_state, select_listed
-from .dcat import CataloguePage, build_dcat_catalog, write_turtle
+from .dcat import build_dcat_catalog, write_turtle
 from .models import ListedDataset, get_metadata
 from .published import (
     MAX_DESCRIPTION_LENGTH,
+    Item,
+    ListPage,
     PublishedResource,
     add_addresses,
-    add_addresses_to_dataset,
     build_catalogue_identifier,
     build_data_package,
     find_catalogue_path,
@@ -39,8 +40,6 @@ from .published import (
     get_site_title,
 )
 from .query import SortTerm
-
-Item = TypeVar("Item")
 
 # Descriptions of a resource -----------------------------------------------------------------------
 
@@ -80,15 +79,6 @@ class DataPackageView(DescriptionView):
 # Lists of what is public --------------------------------------------------------------------------
 
 
-class ListPage(NamedTuple, Generic[Item]):
-    """A page of a list, its number, the number of the last page, and the total."""
-
-    number: int
-    last: int
-    total: int
-    items: Sequence[Item]
-
-
 class PublicListView(WebView, ABC, Generic[Item]):
     """
     A page of a list, with an ``ETag`` for the whole list.
@@ -113,7 +103,7 @@ class PublicListView(WebView, ABC, Generic[Item]):
             offset = (number - 1) * self.page_size
             bounds = slice(offset, offset + self.page_size)
             shown = self.read_items(datasets, bounds) if self.shows_items(last) else []
-        text = self.write(ListPage(number, last, state.count, shown))
+        text = self.write(ListPage(number, last, self.page_size, state.count, shown))
         response = HttpResponse(text, content_type=self.media_type)
         validators.set_headers(response, request)
         return response
@@ -149,27 +139,7 @@ class DcatView(PublicListView[ListedDataset]):
         return datasets.list_page([SortTerm("id")], bounds)
 
     def write(self, page: ListPage[ListedDataset]) -> str:
-        addresses = ResourceAddresses(self.request)
-        published = [add_addresses_to_dataset(self.request, each, addresses) for each in page.items]
-        address = self.request.build_absolute_uri(self.request.path)
-        api = find_search_path(self.request)
-        numbers = {"first": 1, "last": page.last}
-        numbers |= {"previous": page.number - 1, "next": page.number + 1}
-        described = CataloguePage(
-            identifier=build_catalogue_identifier(self.request),
-            title=get_site_title(),
-            description=get_site_description(),
-            address=f"{address}?page={page.number}",
-            links={
-                name: f"{address}?page={number}"
-                for name, number in numbers.items()
-                if 1 <= number <= page.last
-            },
-            size=self.page_size,
-            total=page.total,
-            api=self.request.build_absolute_uri(api) if api else "",
-        )
-        return self.write_document(build_dcat_catalog(described, published))
+        return self.write_document(build_dcat_catalog(self.request, page))
 
 
 class TurtleView(DcatView):

@@ -2,28 +2,20 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pytest
-from django.test import Client
 
 from datastore_search.models import Resource
 
-from ...builders import act, check_error, get_result
+from ..tables import call, refuse
 
 pytestmark = pytest.mark.django_db
 
 
-def aggregate(client: Client, resource: Resource, **sent: Any) -> dict[str, Any]:
-    """Call the action, and return its result."""
-    response = act(client, "datastore_aggregate", {"resource_id": str(resource.pk), **sent})
-    return get_result(response, "datastore_aggregate")
-
-
-def read_fault(client: Client, resource: Resource, **sent: Any) -> dict[str, Any]:
-    """Call the action, and return the error of a refusal."""
-    response = act(client, "datastore_aggregate", {"resource_id": str(resource.pk), **sent})
-    return check_error(response, 409, "Validation Error")
+aggregate = partial(call, "datastore_aggregate")
+read_fault = partial(refuse, "datastore_aggregate")
 
 
 @pytest.mark.parametrize(
@@ -36,9 +28,9 @@ def read_fault(client: Client, resource: Resource, **sent: Any) -> dict[str, Any
     ],
 )
 def test_groups_and_metrics_may_be_written_in_each_form(
-    client: Client, resource: Resource, group_by: Any, metrics: Any
+    resource: Resource, group_by: Any, metrics: Any
 ) -> None:
-    found = aggregate(client, resource, group_by=group_by, metrics=metrics)
+    found = aggregate(resource, group_by=group_by, metrics=metrics)
 
     assert found["fields"] == [
         {"id": "stage", "type": "text"},
@@ -127,23 +119,23 @@ def test_groups_and_metrics_may_be_written_in_each_form(
     ],
 )
 def test_what_cannot_be_used_is_refused_by_name(
-    client: Client, resource: Resource, sent: dict[str, Any], fault: dict[str, Any] | None
+    resource: Resource, sent: dict[str, Any], fault: dict[str, Any] | None
 ) -> None:
-    found = read_fault(client, resource, **sent)
+    found = read_fault(resource, **sent)
 
     assert found == fault or (fault is None and list(found) == [*sent][-1:])
 
 
 @pytest.mark.parametrize("width", [1e30, "1e-30", 0.1, "1E+30", 7])
-def test_ranges_may_be_very_wide_or_narrow(client: Client, resource: Resource, width: Any) -> None:
-    found = aggregate(client, resource, group_by=[{"field": "amount", "width": width}])
+def test_ranges_may_be_very_wide_or_narrow(resource: Resource, width: Any) -> None:
+    found = aggregate(resource, group_by=[{"field": "amount", "width": width}])
 
     assert sum(group["count"] for group in found["records"]) == 6
 
 
-def test_a_column_has_the_entry_of_its_field(client: Client, resource: Resource) -> None:
+def test_a_column_has_the_entry_of_its_field(resource: Resource) -> None:
     resource.fields.filter(name="stage").update(label="Stage")
 
-    found = aggregate(client, resource, group_by=[{"field": "stage", "as": "s"}])
+    found = aggregate(resource, group_by=[{"field": "stage", "as": "s"}])
 
     assert found["fields"][0] == {"id": "s", "type": "text", "info": {"label": "Stage"}}

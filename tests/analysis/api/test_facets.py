@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from typing import Any
 
 import pytest
@@ -10,23 +11,16 @@ from django.test import Client
 
 from datastore_search.models import Resource
 
-from ...builders import act, check_error, get_result
+from ...builders import get_result
+from ..tables import call, refuse
 
 pytestmark = pytest.mark.django_db
 
 ADDRESS = "/en/api/3/action/datastore_facets"
 
 
-def read_facets(client: Client, resource: Resource, **sent: Any) -> dict[str, Any]:
-    """Call the action, and return its result."""
-    response = act(client, "datastore_facets", {"resource_id": str(resource.pk), **sent})
-    return get_result(response, "datastore_facets")
-
-
-def read_fault(client: Client, resource: Resource, **sent: Any) -> dict[str, Any]:
-    """Call the action, and return the error of a refusal."""
-    response = act(client, "datastore_facets", {"resource_id": str(resource.pk), **sent})
-    return check_error(response, 409, "Validation Error")
+read_facets = partial(call, "datastore_facets")
+read_fault = partial(refuse, "datastore_facets")
 
 
 @pytest.mark.parametrize(
@@ -40,12 +34,10 @@ def read_fault(client: Client, resource: Resource, **sent: Any) -> dict[str, Any
         '[{"field": "stage", "limit": "10"}, {"field": "subject"}]',
     ],
 )
-def test_facets_may_be_written_in_each_form(
-    client: Client, resource: Resource, facets: Any
-) -> None:
-    expected = read_facets(client, resource, facets=["stage", "subject"])
+def test_facets_may_be_written_in_each_form(resource: Resource, facets: Any) -> None:
+    expected = read_facets(resource, facets=["stage", "subject"])
 
-    assert read_facets(client, resource, facets=facets) == expected
+    assert read_facets(resource, facets=facets) == expected
     assert [facet["field"] for facet in expected["facets"]] == ["stage", "subject"]
 
 
@@ -56,7 +48,7 @@ def test_get_answers_like_post(client: Client, resource: Resource) -> None:
         "exclude_own": False,
         "limit": 2,
     }
-    expected = read_facets(client, resource, **sent)
+    expected = read_facets(resource, **sent)
     written = {name: json.dumps(value) for name, value in sent.items()}
 
     assert (
@@ -67,10 +59,8 @@ def test_get_answers_like_post(client: Client, resource: Resource) -> None:
     assert len(repeated["result"]["facets"]) == 2
 
 
-def test_the_limit_of_a_facet_goes_before_that_of_all(client: Client, resource: Resource) -> None:
-    found = read_facets(
-        client, resource, facets=["subject", {"field": "stage", "limit": 1}], limit=2
-    )
+def test_the_limit_of_a_facet_goes_before_that_of_all(resource: Resource) -> None:
+    found = read_facets(resource, facets=["subject", {"field": "stage", "limit": 1}], limit=2)
 
     assert [len(facet["values"]) for facet in found["facets"]] == [2, 1]
     assert [facet["others"] for facet in found["facets"]] == [1, 2]
@@ -125,29 +115,28 @@ def test_the_limit_of_a_facet_goes_before_that_of_all(client: Client, resource: 
     ],
 )
 def test_facets_that_cannot_be_used_are_refused_by_name(
-    client: Client, resource: Resource, facets: Any, message: str
+    resource: Resource, facets: Any, message: str
 ) -> None:
-    assert read_fault(client, resource, facets=facets) == {"facets": [message]}
+    assert read_fault(resource, facets=facets) == {"facets": [message]}
 
 
-def test_a_field_of_json_has_no_facets(client: Client, typed: Resource) -> None:
-    assert read_fault(client, typed, facets=["json"]) == {
+def test_a_field_of_json_has_no_facets(typed: Resource) -> None:
+    assert read_fault(typed, facets=["json"]) == {
         "facets": ["Field “json” has type json. Records cannot be grouped by it."]
     }
 
 
 @pytest.mark.parametrize("zone", ["Mars/Olympus", "UTC+3", "'; --", "x" * 150])
-def test_an_unknown_time_zone_is_refused(client: Client, typed: Resource, zone: str) -> None:
+def test_an_unknown_time_zone_is_refused(typed: Resource, zone: str) -> None:
     facet = {"field": "timestamptz", "interval": "day", "time_zone": zone}
 
-    assert read_fault(client, typed, facets=[facet]) == {
+    assert read_fault(typed, facets=[facet]) == {
         "facets": [f"PostgreSQL has no time zone “{zone[:100]}”."]
     }
 
 
-def test_all_that_is_wrong_is_said_together(client: Client, resource: Resource) -> None:
+def test_all_that_is_wrong_is_said_together(resource: Resource) -> None:
     fault = read_fault(
-        client,
         resource,
         facets=["nothing", {"field": "title", "bins": 2}],
         filters={"nowhere": 1},
@@ -163,10 +152,10 @@ def test_all_that_is_wrong_is_said_together(client: Client, resource: Resource) 
 
 
 def test_values_that_are_too_large_together_are_refused(
-    client: Client, resource: Resource, monkeypatch: pytest.MonkeyPatch
+    resource: Resource, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("datastore_search.contrib.analysis.facets.MAX_MEMORY_BYTES", 20)
 
-    fault = read_fault(client, resource, facets="title", q="river")
+    fault = read_fault(resource, facets="title", q="river")
 
     assert fault["limit"][0].startswith("The answer would have more than 20 bytes.")

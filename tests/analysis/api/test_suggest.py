@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pytest
@@ -9,29 +10,19 @@ from django.test import Client
 
 from datastore_search.models import Resource
 
-from ...builders import act, check_error
+from ..tables import call, refuse
 
 pytestmark = pytest.mark.django_db
 
 ADDRESS = "/en/api/3/action/datastore_suggest"
 
 
-def read_suggestions(client: Client, resource: Resource, **sent: Any) -> dict[str, Any]:
-    """Call the action, and return its result."""
-    response = act(client, "datastore_suggest", {"resource_id": str(resource.pk), **sent})
-    assert response.status_code == 200, response.content
-    result: dict[str, Any] = response.json()["result"]
-    return result
+read_suggestions = partial(call, "datastore_suggest")
+read_fault = partial(refuse, "datastore_suggest")
 
 
-def read_fault(client: Client, resource: Resource, **sent: Any) -> dict[str, Any]:
-    """Call the action, and return the error of a refusal."""
-    response = act(client, "datastore_suggest", {"resource_id": str(resource.pk), **sent})
-    return check_error(response, 409, "Validation Error")
-
-
-def test_an_answer_has_values_words_and_queries(client: Client, resource: Resource) -> None:
-    assert read_suggestions(client, resource, q="rivr", field="stage") == {
+def test_an_answer_has_values_words_and_queries(resource: Resource) -> None:
+    assert read_suggestions(resource, q="rivr", field="stage") == {
         "resource_id": str(resource.pk),
         "values": [],
         "words": [
@@ -44,7 +35,7 @@ def test_an_answer_has_values_words_and_queries(client: Client, resource: Resour
 
 def test_get_answers_like_post(client: Client, resource: Resource) -> None:
     sent: dict[str, Any] = {"field": "title", "prefix": "chat", "limit": 5}
-    expected = read_suggestions(client, resource, **sent)
+    expected = read_suggestions(resource, **sent)
 
     assert client.get(ADDRESS, {"id": str(resource.pk), **sent}).json()["result"] == expected
     assert expected["values"] == [{"value": "Chất lượng không khí Hà Nội", "count": 1}]
@@ -73,25 +64,21 @@ def test_get_answers_like_post(client: Client, resource: Resource) -> None:
     ],
 )
 def test_what_cannot_be_used_is_refused_by_name(
-    client: Client, resource: Resource, sent: dict[str, Any], fault: dict[str, Any]
+    resource: Resource, sent: dict[str, Any], fault: dict[str, Any]
 ) -> None:
-    assert read_fault(client, resource, **sent) == fault
+    assert read_fault(resource, **sent) == fault
 
 
 @pytest.mark.parametrize("kind", ["bool", "json", "_text", "_int4", "_bool"])
-def test_values_without_a_beginning_are_refused(client: Client, typed: Resource, kind: str) -> None:
-    assert read_fault(client, typed, field=kind, prefix="x") == {
+def test_values_without_a_beginning_are_refused(typed: Resource, kind: str) -> None:
+    assert read_fault(typed, field=kind, prefix="x") == {
         "field": [f"Field “{kind}” has type {kind}. Its values cannot be found by their beginning."]
     }
 
 
-def test_words_of_another_resource_are_not_suggested(
-    client: Client, resource: Resource, typed: Resource
-) -> None:
-    assert read_suggestions(client, resource, q="mamals")["queries"]
-    assert read_suggestions(client, typed, q="mamals")["words"] == [
-        {"word": "mamals", "suggestions": []}
-    ]
+def test_words_of_another_resource_are_not_suggested(resource: Resource, typed: Resource) -> None:
+    assert read_suggestions(resource, q="mamals")["queries"]
+    assert read_suggestions(typed, q="mamals")["words"] == [{"word": "mamals", "suggestions": []}]
 
 
 def test_an_answer_has_an_etag_of_its_question(client: Client, resource: Resource) -> None:
@@ -103,10 +90,10 @@ def test_an_answer_has_an_etag_of_its_question(client: Client, resource: Resourc
 
 
 def test_values_that_are_too_large_together_are_refused(
-    client: Client, resource: Resource, monkeypatch: pytest.MonkeyPatch
+    resource: Resource, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("datastore_search.contrib.analysis.suggestions.MAX_MEMORY_BYTES", 20)
 
-    fault = read_fault(client, resource, field="title", prefix="r", q="river")
+    fault = read_fault(resource, field="title", prefix="r", q="river")
 
     assert fault["limit"][0].startswith("The answer would have more than 20 bytes.")

@@ -45,17 +45,14 @@ with urllib.request.urlopen(resource["url"], timeout=60) as response:
     lines = response.read().decode("utf-8-sig").splitlines()
 rows = list(csv.DictReader(lines))
 
-print(
-    json.dumps(
-        {
-            "dataset": dataset["name"],
-            "title": dataset["title"],
-            "resource": resource["id"],
-            "format": resource["format"],
-            "fields": list(rows[0])[1:],
-            "total": len(rows),
-            "stations": [row["station"] for row in rows],
-            "file": lines[:2],
-        }
-    )
-)
+findings = {
+    "dataset": dataset["name"],
+    "title": dataset["title"],
+    "resource": resource["id"],
+    "format": resource["format"],
+    "fields": list(rows[0])[1:],
+    "total": len(rows),
+    "stations": [row["station"] for row in rows],
+    "file": lines[:2],
+}
+print(json.dumps(findings))

@@ -12,17 +12,14 @@ with RemoteCKAN(sys.argv[1], get_only=True) as portal:
     page = portal.action.datastore_search(resource_id=resource["id"], sort="code")
     file = requests.get(resource["url"], timeout=60).text
 
-print(
-    json.dumps(
-        {
-            "dataset": dataset["name"],
-            "title": dataset["title"],
-            "resource": resource["id"],
-            "format": resource["format"],
-            "fields": [field["id"] for field in page["fields"] if field["id"] != "_id"],
-            "total": page["total"],
-            "stations": [record["station"] for record in page["records"]],
-            "file": file.splitlines()[:2],
-        }
-    )
-)
+found = {
+    "dataset": dataset["name"],
+    "title": dataset["title"],
+    "resource": resource["id"],
+    "format": resource["format"],
+    "fields": [field["id"] for field in page["fields"] if field["id"] != "_id"],
+    "total": page["total"],
+    "stations": [record["station"] for record in page["records"]],
+    "file": file.splitlines()[:2],
+}
+print(json.dumps(found))

@@ -18,17 +18,14 @@ with RemoteCKAN(sys.argv[1]) as portal:
     page = portal.action.datastore_search(resource_id=resource["id"], sort="code")
     file = requests.get(resource["url"], timeout=60).text
 
-print(
-    json.dumps(
-        {
-            "dataset": name,
-            "title": dataset["title"],
-            "resource": resource["id"],
-            "format": resource["format"],
-            "fields": [field["id"] for field in page["fields"] if field["id"] != "_id"],
-            "total": page["total"],
-            "stations": [record["station"] for record in page["records"]],
-            "file": file.splitlines()[:2],
-        }
-    )
-)
+found = {
+    "dataset": name,
+    "title": dataset["title"],
+    "resource": resource["id"],
+    "format": resource["format"],
+    "fields": [field["id"] for field in page["fields"] if field["id"] != "_id"],
+    "total": page["total"],
+    "stations": [record["station"] for record in page["records"]],
+    "file": file.splitlines()[:2],
+}
+print(json.dumps(found))

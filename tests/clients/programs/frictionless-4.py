@@ -21,17 +21,14 @@ dataset = requests.get(f"{base}/api/3/action/package_show", params={"id": name},
 (described,) = dataset["resources"]
 file = requests.get(described["url"], timeout=60).text
 
-print(
-    json.dumps(
-        {
-            "dataset": name,
-            "title": title,
-            "resource": described["id"],
-            "format": described["format"],
-            "fields": resource.schema.field_names,
-            "total": len(rows),
-            "stations": [row["station"] for row in rows],
-            "file": file.splitlines()[:2],
-        }
-    )
-)
+found = {
+    "dataset": name,
+    "title": title,
+    "resource": described["id"],
+    "format": described["format"],
+    "fields": resource.schema.field_names,
+    "total": len(rows),
+    "stations": [row["station"] for row in rows],
+    "file": file.splitlines()[:2],
+}
+print(json.dumps(found))

@@ -15,17 +15,14 @@ package = Package(control=CkanControl(baseurl=base, dataset=name))
 rows = resource.read_rows()
 file = requests.get(resource.path, timeout=60).text
 
-print(
-    json.dumps(
-        {
-            "dataset": name,
-            "title": package.title,
-            "resource": resource.custom["id"],
-            "format": resource.format.upper(),
-            "fields": resource.schema.field_names[1:],
-            "total": len(rows),
-            "stations": [row["station"] for row in rows],
-            "file": file.splitlines()[:2],
-        }
-    )
-)
+found = {
+    "dataset": name,
+    "title": package.title,
+    "resource": resource.custom["id"],
+    "format": resource.format.upper(),
+    "fields": resource.schema.field_names[1:],
+    "total": len(rows),
+    "stations": [row["station"] for row in rows],
+    "file": file.splitlines()[:2],
+}
+print(json.dumps(found))

@@ -101,17 +101,14 @@ except ApiException as error:
     status = error.status
 assert status == 409
 
-print(
-    json.dumps(
-        {
-            "dataset": name,
-            "title": dataset["title"],
-            "resource": resource_id,
-            "format": resource["format"],
-            "fields": [field.id for field in page.fields if field.id != "_id"],
-            "total": page.total,
-            "stations": [record.additional_properties["station"] for record in page.records],
-            "file": str(file).splitlines()[:2],
-        }
-    )
-)
+findings = {
+    "dataset": name,
+    "title": dataset["title"],
+    "resource": resource_id,
+    "format": resource["format"],
+    "fields": [field.id for field in page.fields if field.id != "_id"],
+    "total": page.total,
+    "stations": [record.additional_properties["station"] for record in page.records],
+    "file": str(file).splitlines()[:2],
+}
+print(json.dumps(findings))

@@ -70,17 +70,14 @@ asked = {"resource_id": made.resource_id}
 assert call(datastore_delete, models.DatastoreDeleteParameters, **asked).resource_id
 assert isinstance(search(sort=["nothing"]), models.DatastoreValidationError)
 
-print(
-    json.dumps(
-        {
-            "dataset": name,
-            "title": dataset["title"],
-            "resource": resource_id,
-            "format": resource["format"],
-            "fields": [field.id for field in page.fields if field.id != "_id"],
-            "total": page.total,
-            "stations": [record["station"] for record in page.records],
-            "file": file.splitlines()[:2],
-        }
-    )
-)
+findings = {
+    "dataset": name,
+    "title": dataset["title"],
+    "resource": resource_id,
+    "format": resource["format"],
+    "fields": [field.id for field in page.fields if field.id != "_id"],
+    "total": page.total,
+    "stations": [record["station"] for record in page.records],
+    "file": file.splitlines()[:2],
+}
+print(json.dumps(findings))

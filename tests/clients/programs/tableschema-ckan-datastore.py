@@ -25,17 +25,14 @@ rows = storage.read(table)
 file = requests.get(resource["url"], timeout=60).text
 fields = [field["name"] for field in schema["fields"]]
 
-print(
-    json.dumps(
-        {
-            "dataset": name,
-            "title": dataset["title"],
-            "resource": table,
-            "format": resource["format"],
-            "fields": [field for field in fields if field != "_id"],
-            "total": len(rows),
-            "stations": [row["station"] for row in rows],
-            "file": file.splitlines()[:2],
-        }
-    )
-)
+found = {
+    "dataset": name,
+    "title": dataset["title"],
+    "resource": table,
+    "format": resource["format"],
+    "fields": [field for field in fields if field != "_id"],
+    "total": len(rows),
+    "stations": [row["station"] for row in rows],
+    "file": file.splitlines()[:2],
+}
+print(json.dumps(found))
