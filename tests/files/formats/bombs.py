@@ -41,7 +41,9 @@ _HEAD, _TAIL = f"<worksheet {_MAIN}><sheetData>", "</sheetData></worksheet>"
 _ROW = '<row r="1"><c r="A1" t="inlineStr"><is><t>name</t></is></c></row>'
 
 
-def build_xlsx(sheet: str, *, sheets: int = 1, workbook: str = "", **parts: bytes | str) -> bytes:
+def build_xlsx(
+    sheet: str = _HEAD + _ROW + _TAIL, *, sheets: int = 1, workbook: str = "", **parts: bytes | str
+) -> bytes:
     """Build a workbook whose sheets have the same content; ``parts`` are other files of ``xl/``."""
     listed = "".join(f'<sheet name="s{n}" sheetId="{n + 1}" r:id="r{n}"/>' for n in range(sheets))
     links = "".join(
@@ -188,13 +190,10 @@ BOMBS: Mapping[str, Callable[[], bytes | str]] = {
     "long_prefix.xlsx": lambda: build_xlsx(_HEAD + _ROW + "<" + "a" * 8 * _MB),
     "looping.xls": build_looping_xls,
     "long_sheet_name.xlsx": lambda: build_xlsx(
-        _HEAD + _ROW + _TAIL, workbook="<workbook><sheet " + "a" * 4 * _MB + "/></workbook>"
+        workbook="<workbook><sheet " + "a" * 4 * _MB + "/></workbook>"
     ),
-    "laughs.xlsx": lambda: build_xlsx(
-        _HEAD + _ROW + _TAIL, workbook=f"{_LAUGHS}<workbook><sheet a='&e11;'/></workbook>"
-    ),
+    "laughs.xlsx": lambda: build_xlsx(workbook=f"{_LAUGHS}<workbook><sheet a='&e11;'/></workbook>"),
     "laughs_beside_sheets.xlsx": lambda: build_xlsx(
-        _HEAD + _ROW + _TAIL,
         workbook=f'{_LAUGHS}<workbook {_MAIN} xmlns:r="{_RELATIONS}"><sheets>'
         '<sheet name="s" sheetId="1" r:id="r0"/></sheets><a>&e11;</a></workbook>',
     ),
@@ -241,13 +240,13 @@ BOMBS: Mapping[str, Callable[[], bytes | str]] = {
     "widest_short_rows.csv": lambda: ",".join(f"a{n}" for n in range(16_384)) + "\n1" * 1_000_000,
     "large_part.xlsx": lambda: build_xlsx(_build_cells(' <c r="A2"/>', 100 * _MB)),
     "large_texts.xlsx": lambda: build_xlsx(
-        _HEAD + _ROW + _TAIL, sharedStrings=f"<sst {_MAIN}>" + "<si/>" * 20 * _MB + "</sst>"
+        sharedStrings=f"<sst {_MAIN}>" + "<si/>" * 20 * _MB + "</sst>"
     ),
     "texts_of_nothing.xlsx": lambda: build_xlsx(
-        _HEAD + _ROW + _TAIL, sharedStrings=f"<sst {_MAIN}>" + "<si/>" * 12 * _MB + "</sst>"
+        sharedStrings=f"<sst {_MAIN}>" + "<si/>" * 12 * _MB + "</sst>"
     ),
     "lying_texts.xlsx": lambda: falsify_size(
-        build_xlsx(_HEAD + _ROW + _TAIL, sharedStrings="<sst>" + "<si/>" * _MB + "</sst>"),
+        build_xlsx(sharedStrings="<sst>" + "<si/>" * _MB + "</sst>"),
         "xl/sharedStrings.xml",
         100,
     ),

@@ -6,10 +6,8 @@ import json
 import os
 import signal
 import traceback
-from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 from datastore_search.contrib.files.formats import delimited, geo, parquet, workbooks
 from datastore_search.contrib.files.formats import json as json_reader
@@ -29,13 +27,7 @@ from datastore_search.models import Resource
 _TIMEOUT_SECONDS = 60
 
 #: ``read_file`` imports them when it needs one, which would be in each fork.
-PRELOADED = (
-    delimited,
-    geo,
-    json_reader,
-    parquet,
-    workbooks,
-)
+PRELOADED = (delimited, geo, json_reader, parquet, workbooks)
 
 
 def _read(path: Path, name: str, options: LoadOptions, folder: Path) -> str:
@@ -48,7 +40,7 @@ def _read(path: Path, name: str, options: LoadOptions, folder: Path) -> str:
             delete_bad_rows(table)
             for batch in render_rows(table, plan.decisions):
                 for _line, text in batch:
-                    _check_record(json.loads(text), table.names)
+                    assert json.loads(text).keys() <= set(table.names), text
     except LoadFailed as failure:
         return failure.code
     except BaseException as error:  # noqa: BLE001 - whatever it is, it is reported
@@ -56,11 +48,6 @@ def _read(path: Path, name: str, options: LoadOptions, folder: Path) -> str:
             return "load.out_of_memory"
         return f"{type(error).__name__}\n{traceback.format_exc()}"
     return "read"
-
-
-def _check_record(record: dict[str, Any], names: Sequence[str]) -> None:
-    if not record.keys() <= set(names):
-        raise AssertionError(record)
 
 
 def read_in_fork(content: bytes, name: str, options: LoadOptions) -> str:

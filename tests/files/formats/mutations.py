@@ -20,7 +20,7 @@ import random
 import sys
 import zlib
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 from zipfile import BadZipFile, ZipFile
@@ -43,6 +43,8 @@ _MAX_BYTES = 200_000
 _SLOW = ("bomb.zip", "repeated.ods", "stray_cell.xlsx")
 _MAX_PIECE_BYTES = 200
 _MAX_CHANGES = 4
+#: Bytes that mean something in one of the formats.
+_MARKS = b'\0",<\\\xff09'
 
 #: A small file that takes longer than this ends with ``load.reader_timeout``.
 _CPU_SECONDS = 3
@@ -51,54 +53,30 @@ _CPU_SECONDS = 3
 # Mutations ----------------------------------------------------------------------------------------
 
 
-def _cut(content: bytearray, chance: random.Random) -> None:
-    del content[chance.randrange(len(content) + 1) :]
-
-
-def _change_bytes(content: bytearray, chance: random.Random) -> None:
-    for _ in range(chance.randint(1, 8)):
-        content[chance.randrange(len(content))] = chance.choice((0, 34, 44, 60, 92, 255, 48, 57))
-
-
-def _change_bits(content: bytearray, chance: random.Random) -> None:
-    for _ in range(chance.randint(1, 8)):
-        content[chance.randrange(len(content))] ^= 1 << chance.randrange(8)
-
-
-def _remove_piece(content: bytearray, chance: random.Random) -> None:
-    del content[slice(*_choose_piece(content, chance))]
-
-
-def _double_piece(content: bytearray, chance: random.Random) -> None:
-    start, end = _choose_piece(content, chance)
-    content[end:end] = content[start:end] * chance.randint(1, 3)
-
-
-def _exchange_pieces(content: bytearray, chance: random.Random) -> None:
-    one, other = (slice(*_choose_piece(content, chance)) for _ in range(2))
-    content[one], content[other] = content[other], content[one]
-
-
-def _choose_piece(content: bytearray, chance: random.Random) -> tuple[int, int]:
-    start = chance.randrange(len(content))
-    return start, start + chance.randint(1, _MAX_PIECE_BYTES)
-
-
-_MUTATIONS: Sequence[Callable[[bytearray, random.Random], None]] = (
-    _cut,
-    _change_bytes,
-    _change_bits,
-    _remove_piece,
-    _double_piece,
-    _exchange_pieces,
-)
-
-
 def _mutate(content: bytes, chance: random.Random) -> bytes:
+    """Cut a content, or change, remove, double or exchange bytes of it, up to four times."""
     mutated = bytearray(content)
     for _ in range(chance.randint(1, _MAX_CHANGES)):
-        if mutated:
-            chance.choice(_MUTATIONS)(mutated, chance)
+        if not mutated:
+            break
+        one, other = (
+            slice(start, start + chance.randint(1, _MAX_PIECE_BYTES))
+            for start in (chance.randrange(len(mutated)), chance.randrange(len(mutated)))
+        )
+        places = [chance.randrange(len(mutated)) for _ in range(chance.randint(1, 8))]
+        match chance.choice(("cut", "change", "change", "remove", "double", "exchange")):
+            case "cut":
+                del mutated[one.start :]
+            case "change":
+                for place in places:
+                    one_bit = mutated[place] ^ 1 << chance.randrange(8)
+                    mutated[place] = chance.choice((one_bit, chance.choice(_MARKS)))
+            case "remove":
+                del mutated[one]
+            case "double":
+                mutated[one.stop : one.stop] = mutated[one] * chance.randint(1, 3)
+            case "exchange":
+                mutated[one], mutated[other] = mutated[other], mutated[one]
     return bytes(mutated)
 
 
@@ -127,12 +105,6 @@ def mutate_file(path: Path, chance: random.Random) -> bytes:
     return _mutate(content, chance)
 
 
-def choose_file(files: Sequence[Path], chance: random.Random) -> Path:
-    """Choose a file, of each suffix as often."""
-    suffix = chance.choice(_SUFFIXES)
-    return chance.choice([path for path in files if path.suffix == suffix])
-
-
 def main() -> int:
     """Read mutated files, print how many ended how, and each exception with its trace."""
     parser = argparse.ArgumentParser(description=__doc__.strip().splitlines()[0])
@@ -156,7 +128,8 @@ def main() -> int:
     with override_settings(DATASTORE_SEARCH_READ_CPU_SECONDS=_CPU_SECONDS):
         for number in range(arguments.count):
             chance = random.Random(f"{arguments.seed}.{number}")
-            path = choose_file(files, chance)
+            suffix = chance.choice(_SUFFIXES)
+            path = chance.choice([path for path in files if path.suffix == suffix])
             content = mutate_file(path, chance)
             chosen = chance.choice(options[path.name])
             end, _line, trace = forks.read_in_fork(content, path.name, chosen).partition("\n")

@@ -164,15 +164,6 @@ def test_lines_of_a_long_file_are_right_to_the_end(path: Path) -> None:
     assert rows[-1] == (100 * 1_001, "2", "two\nlines")
 
 
-def test_rows_behind_an_open_quote_are_not_lost(path: Path) -> None:
-    path.write_text('a,b\n1,2\n3,"4\n' + "5,6\n" * 1_000)
-
-    rows, errors = read_file(path)
-
-    assert len(rows) == 1_001
-    assert errors == [(3, "A quotation mark is opened and never closed.")]
-
-
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 def test_apostrophes_in_a_single_field_are_no_quotation_marks(path: Path, end: str) -> None:
     text = """As they say:{}   'It is ""open""{} and free.'{}'So is ""this""{} file.'"""

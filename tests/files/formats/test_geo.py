@@ -51,9 +51,9 @@ def test_a_document_names_no_other_file(tmp_path: Path, content: str) -> None:
 def test_coordinates_that_no_system_has_make_a_bad_row(tmp_path: Path) -> None:
     points = ((0.0, 0.0), (1e300, 1e300), (0.0, float("inf")))
     shapes = [(build_geometry(build_wkb(1, *point), system=3857),) for point in points]
-    table = "CREATE TABLE t (geom POINT);"
+    script = "CREATE TABLE t (geom POINT);"
     path = tmp_path / "points.gpkg"
-    path.write_bytes(build_geopackage(table, {"t": shapes}, layers={"t": "features"}, system=3857))
+    path.write_bytes(build_geopackage(script, {"t": shapes}, layers={"t": "features"}, system=3857))
 
     with open_table(path, LoadOptions()) as table:
         errors = table.connection.execute(f"SELECT line FROM {ROW_ERRORS} ORDER BY line").fetchall()

@@ -302,7 +302,9 @@ def _name(system: str) -> dict[str, object]:
     return {"type": "name", "properties": {"name": system}}
 
 
-_EPSG = _name("urn:ogc:def:crs:EPSG::25832")
+_EPSG, _ZONE = _name("urn:ogc:def:crs:EPSG::25832"), "ETRS89 / UTM zone 32N"
+_UTM, _HAMBURG = (565000.5, 5934000.2), (9.98, 53.55)
+_SWISS = "http://www.opengis.net/def/crs/EPSG/0/2056"
 
 
 def build_features(*geometries: object, **members: object) -> bytes:
@@ -319,21 +321,11 @@ def build_point(*coordinates: float) -> dict[str, object]:
 @pytest.mark.parametrize(
     ("crs", "point", "converted", "name"),
     [
-        (_EPSG, (565000.5, 5934000.2), (9.98, 53.55), "ETRS89 / UTM zone 32N"),
-        (_EPSG, (565000.5, 5934000.2, 7.5), (9.98, 53.55, 7.5), "ETRS89 / UTM zone 32N"),
+        (_EPSG, _UTM, _HAMBURG, _ZONE),
+        (_EPSG, (*_UTM, 7.5), (*_HAMBURG, 7.5), _ZONE),
+        ({"type": "EPSG", "properties": {"code": 25832}}, _UTM, _HAMBURG, _ZONE),
         (_name("EPSG:3857"), (1113194.908, 6446275.841), (10, 50), "WGS 84 / Pseudo-Mercator"),
-        (
-            _name("http://www.opengis.net/def/crs/EPSG/0/2056"),
-            (2600000, 1200000),
-            (7.44, 46.95),
-            "CH1903+ / LV95",
-        ),
-        (
-            {"type": "EPSG", "properties": {"code": 25832}},
-            (565000.5, 5934000.2),
-            (9.98, 53.55),
-            "ETRS89 / UTM zone 32N",
-        ),
+        (_name(_SWISS), (2600000, 1200000), (7.44, 46.95), "CH1903+ / LV95"),
         # Longitudes come first in GeoJSON, whatever the system says.
         (_name("urn:ogc:def:crs:EPSG::4326"), (10.5, 50.25), (10.5, 50.25), ""),
         (_name("urn:ogc:def:crs:OGC:1.3:CRS84"), (10.5, 50.25), (10.5, 50.25), ""),
@@ -360,17 +352,17 @@ def test_the_coordinates_of_a_geojson_are_converted(
 
 
 def test_the_system_of_a_geojson_may_be_named_last(path: Path) -> None:
-    content = build_features(build_point(565000.5, 5934000.2))
+    content = build_features(build_point(*_UTM))
     content = content[:-1] + b', "crs": ' + json.dumps(_EPSG).encode() + b"}"
 
     _table, rows, _errors = read_content(read_json, path, content)
 
-    assert json.loads(rows[0][2])["coordinates"] == pytest.approx((9.98, 53.55), abs=0.01)
+    assert json.loads(rows[0][2])["coordinates"] == pytest.approx(_HAMBURG, abs=0.01)
 
 
 def test_geometries_that_cannot_be_converted_are_bad_rows(path: Path) -> None:
     content = build_features(
-        build_point(565000.5, 5934000.2), {"type": "Point"}, build_point(1e300, 1), {}, crs=_EPSG
+        build_point(*_UTM), {"type": "Point"}, build_point(1e300, 1), {}, crs=_EPSG
     )
 
     _table, rows, errors = read_content(read_json, path, content)
@@ -441,120 +433,81 @@ def as_api_answer(result: Mapping[str, Any]) -> dict[str, Any]:
     return {"help": "https://…/help_show?name=datastore_search", "success": True, "result": result}
 
 
-@pytest.mark.parametrize(
-    ("content", "staged"),
-    [
-        pytest.param({"fields": FIELDS, "records": ROWS}, STAGED, id="CKAN's dump"),
-        pytest.param(
-            as_api_answer({"records_format": "lists", "records": ROWS, "fields": FIELDS}),
-            STAGED,
-            id="CKAN's API, lists, with the fields after them",
-        ),
-        pytest.param(
-            as_api_answer({"fields": FIELDS, "records": [{"n": 1, "k": "x"}], "total": 1}),
-            (("n", "k"), [("1", "x")]),
-            id="CKAN's API, objects",
-        ),
-        pytest.param(
-            {"index": [0, 1], "data": ROWS, "columns": ["n", "k"]}, STAGED, id="pandas, split"
-        ),
-        pytest.param(
-            {"meta": {"view": {"columns": [{"name": "n"}]}}, "data": ROWS},
-            (("field_1", "field_2"), STAGED[1]),
-            id="Socrata, whose names are elsewhere",
-        ),
-        pytest.param(
-            {"meta": {"page": 1}, "data": [["n", "k"], *ROWS]}, STAGED, id="rows below a header"
-        ),
-        pytest.param(
-            {"schema": {"fields": [{"name": "n"}]}, "data": [{"n": 1}]},
-            (("n",), [("1",)]),
-            id="pandas, a Table Schema",
-        ),
-        pytest.param(
-            {"columns": [["n", 1], ["k", 2]], "data": [["a", "b"], ["1", "x"]]},
-            (("a", "b"), [("1", "x")]),
-            id="names that are none",
-        ),
-        pytest.param({"fields": [], "records": [["n", "k"], *ROWS]}, STAGED, id="no names at all"),
-    ],
-)
-def test_rows_get_the_names_beside_them(path: Path, content: Any, staged: object) -> None:
+#: What is published, with the names and the rows of its table.
+PUBLISHED: Mapping[str, tuple[Any, object]] = {
+    "CKAN's dump": ({"fields": FIELDS, "records": ROWS}, STAGED),
+    "CKAN's API, lists, with the fields after them": (
+        as_api_answer({"records_format": "lists", "records": ROWS, "fields": FIELDS}),
+        STAGED,
+    ),
+    "CKAN's API, objects": (
+        as_api_answer({"fields": FIELDS, "records": [{"n": 1, "k": "x"}], "total": 1}),
+        (("n", "k"), [("1", "x")]),
+    ),
+    "pandas, split": ({"index": [0, 1], "data": ROWS, "columns": ["n", "k"]}, STAGED),
+    "Socrata, whose names are elsewhere": (
+        {"meta": {"view": {"columns": [{"name": "n"}]}}, "data": ROWS},
+        (("field_1", "field_2"), STAGED[1]),
+    ),
+    "rows below a header": ({"meta": {"page": 1}, "data": [["n", "k"], *ROWS]}, STAGED),
+    "pandas, a Table Schema": (
+        {"schema": {"fields": [{"name": "n"}]}, "data": [{"n": 1}]},
+        (("n",), [("1",)]),
+    ),
+    "names that are none": (
+        {"columns": [["n", 1], ["k", 2]], "data": [["a", "b"], ["1", "x"]]},
+        (("a", "b"), [("1", "x")]),
+    ),
+    "no names at all": ({"fields": [], "records": [["n", "k"], *ROWS]}, STAGED),
+    "OpenDataSoft": (
+        {"total_count": 2, "results": [{"n": 1, "at": {"lon": 1.50, "lat": 2}}, {"n": 2}]},
+        (("n", "at"), [("1", '{"lon":1.5,"lat":2}'), ("2", None)]),
+    ),
+    "numbers beyond doubles": (
+        '[{"n":1e400},{"n":123456789012345678901234567890},{"n":-0.10}]',
+        (("n",), [("1e400",), ("123456789012345678901234567890",), ("-0.10",)]),
+    ),
+    "numbers that are none within a list": (
+        '[{"n":[NaN,1.0]},{"n":["-Infinity"]}]',
+        (("n",), [('["NaN",1.0]',), ('["-Infinity"]',)]),
+    ),
+    "halves of surrogate pairs": (
+        '[{"n":"\\ud83d\\ude00"},{"n":"\\ud83d"},{"n":["\\ude00"]}]',
+        (("n",), [("😀",)]),
+    ),
+}
+
+
+@pytest.mark.parametrize(("content", "staged"), PUBLISHED.values(), ids=PUBLISHED)
+def test_json_is_read_as_published(path: Path, content: Any, staged: object) -> None:
     assert stage(path, content) == staged
 
 
-# Objects ------------------------------------------------------------------------------------------
+def test_names_in_a_path_may_have_points(path: Path) -> None:
+    staged = stage(path, {"a.b": {"c.d": [{"n": 1}]}}, records_path="a.b.c.d")
+
+    assert staged == (("n",), [("1",)])
 
 
-@pytest.mark.parametrize(
-    ("content", "records_path", "staged"),
-    [
-        pytest.param(
-            {"data": {"items": [{"n": 1}], "others": [{"n": 2}]}},
-            "data.others",
-            (("n",), [("2",)]),
-            id="by path",
-        ),
-        pytest.param(
-            {"a.b": {"c.d": [{"n": 1}]}}, "a.b.c.d", (("n",), [("1",)]), id="points in names"
-        ),
-        pytest.param(
-            {"total_count": 2, "results": [{"n": 1, "at": {"lon": 1.50, "lat": 2}}, {"n": 2}]},
-            "",
-            (("n", "at"), [("1", '{"lon":1.5,"lat":2}'), ("2", None)]),
-            id="OpenDataSoft",
-        ),
-        pytest.param(
-            '[{"n":1e400},{"n":123456789012345678901234567890},{"n":-0.10}]',
-            "",
-            (("n",), [("1e400",), ("123456789012345678901234567890",), ("-0.10",)]),
-            id="numbers beyond doubles",
-        ),
-        pytest.param(
-            '[{"n":[NaN,1.0]},{"n":["-Infinity"]}]',
-            "",
-            (("n",), [('["NaN",1.0]',), ('["-Infinity"]',)]),
-            id="numbers that are none within a list",
-        ),
-        pytest.param(
-            '[{"n":"\\ud83d\\ude00"},{"n":"\\ud83d"},{"n":["\\ude00"]}]',
-            "",
-            (("n",), [("😀",)]),
-            id="halves of surrogate pairs",
-        ),
-    ],
-)
-def test_objects_are_read_as_published(
-    path: Path, content: Any, records_path: str, staged: object
-) -> None:
-    assert stage(path, content, records_path=records_path) == staged
+REFUSED: Mapping[str, tuple[Any, str]] = {
+    "an empty list": ({"data": []}, "json.no_records"),
+    "CKAN's answer without records": (
+        as_api_answer({"fields": FIELDS, "records": [], "total": 0}),
+        "json.no_records",
+    ),
+    "CKAN's answer with records as CSV": (
+        as_api_answer({"records_format": "csv", "records": "1,x\n", "fields": FIELDS}),
+        "json.no_list",
+    ),
+    "two lists of a name": ('{"data":[{"n":1}],"data":[{"n":2}]}', "json.repeated_member"),
+    "pandas, index": ({"0": {"n": 1, "k": "x"}, "1": {"n": 2, "k": "y"}}, "json.no_list"),
+    "JSONP": ('f({"data":[{"n":1}]});', "json.invalid"),
+    "a comment": ('// note\n[{"n":1}]', "json.invalid"),
+    "a comma too many": ('[{"n":1},]', "json.invalid"),
+}
 
 
-@pytest.mark.parametrize(
-    ("content", "code"),
-    [
-        pytest.param({"data": []}, "json.no_records", id="an empty list"),
-        pytest.param(
-            as_api_answer({"fields": FIELDS, "records": [], "total": 0}),
-            "json.no_records",
-            id="CKAN's answer without records",
-        ),
-        pytest.param(
-            as_api_answer({"records_format": "csv", "records": "1,x\n", "fields": FIELDS}),
-            "json.no_list",
-            id="CKAN's answer with records as CSV",
-        ),
-        pytest.param(
-            '{"data":[{"n":1}],"data":[{"n":2}]}', "json.repeated_member", id="two lists of a name"
-        ),
-        pytest.param(
-            {"0": {"n": 1, "k": "x"}, "1": {"n": 2, "k": "y"}}, "json.no_list", id="pandas, index"
-        ),
-        pytest.param('f({"data":[{"n":1}]});', "json.invalid", id="JSONP"),
-        pytest.param('// note\n[{"n":1}]', "json.invalid", id="a comment"),
-        pytest.param('[{"n":1},]', "json.invalid", id="a comma too many"),
-    ],
-)
+@pytest.mark.parametrize(("content", "code"), REFUSED.values(), ids=REFUSED)
 def test_what_is_no_table_is_refused(path: Path, content: Any, code: str) -> None:
     with fails_with(code):
         stage(path, content)

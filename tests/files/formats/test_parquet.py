@@ -111,9 +111,9 @@ def test_names_of_columns_may_be_anything(tmp_path: Path) -> None:
 
 
 def test_records_stay_in_the_order_of_the_file(tmp_path: Path) -> None:
-    _declared_types, rows = read_query(
-        tmp_path / "file", "SELECT (i * 7919) % 250007 AS n FROM range(250000) t(i)"
-    )
+    query = "SELECT (i * 7919) % 250007 AS n FROM range(250000) t(i)"
+
+    _declared_types, rows = read_query(tmp_path / "file", query)
 
     assert rows == [(str(n * 7919 % 250007),) for n in range(250_000)]
 

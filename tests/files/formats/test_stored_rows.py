@@ -26,6 +26,11 @@ from .test_workbooks import build_workbook
 WIDTH = 450
 
 
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "file"
+
+
 def read_rows(path: Path) -> list[tuple[Any, ...]]:
     with read_in_process(path, ReadOptions()) as table:
         return fetch_rows(table)
@@ -45,8 +50,7 @@ def make_names(width: int) -> list[str]:
     return [f"k{position}" for position in range(width)]
 
 
-def test_cells_are_null_only_where_nothing_is_written(tmp_path: Path) -> None:
-    path = tmp_path / "file.csv"
+def test_cells_are_null_only_where_nothing_is_written(path: Path) -> None:
     write_csv(path, make_names(WIDTH), ["", '""', '"a ""b"", c"', *[" x "] * (WIDTH - 3)])
 
     found = read_rows(path)
@@ -54,8 +58,7 @@ def test_cells_are_null_only_where_nothing_is_written(tmp_path: Path) -> None:
     assert found == [(2, None, "", 'a "b", c', *[" x "] * (WIDTH - 3))]
 
 
-def test_fields_without_name_and_value_at_the_end_are_dropped(tmp_path: Path) -> None:
-    path = tmp_path / "file.csv"
+def test_fields_without_name_and_value_at_the_end_are_dropped(path: Path) -> None:
     path.write_text(f"{','.join(make_names(290))}{',' * 50}\n{'1,' * 290},2{',' * 48}\n")
 
     found = read_rows(path)
@@ -65,14 +68,13 @@ def test_fields_without_name_and_value_at_the_end_are_dropped(tmp_path: Path) ->
 
 @pytest.mark.parametrize("batch_bytes", [10, 64 * 2**20])
 def test_records_may_get_more_members_than_those_before(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, batch_bytes: int
+    path: Path, monkeypatch: pytest.MonkeyPatch, batch_bytes: int
 ) -> None:
     monkeypatch.setattr(row_writer, "_BATCH_BYTES", batch_bytes)
     records = [
         {"a": number, **{name: f"{name} {number}" for name in make_names(width)}}
         for number, width in enumerate([1, 299, 2, 300, 0, WIDTH, 3])
     ]
-    path = tmp_path / "file.json"
     path.write_text(json.dumps(records))
 
     stored = read_records(path)
@@ -84,9 +86,8 @@ def test_records_may_get_more_members_than_those_before(
     ]
 
 
-def test_a_value_that_cannot_be_stored_is_an_error_of_its_cell(tmp_path: Path) -> None:
+def test_a_value_that_cannot_be_stored_is_an_error_of_its_cell(path: Path) -> None:
     record = dict.fromkeys(make_names(WIDTH), "x")
-    path = tmp_path / "file.json"
     path.write_text(json.dumps([record, record | {"k7": "a\0b"}, record | {"k8": r"a\u0000b"}]))
 
     with read_in_process(path, ReadOptions()) as table:
@@ -97,8 +98,7 @@ def test_a_value_that_cannot_be_stored_is_an_error_of_its_cell(tmp_path: Path) -
     assert errors == [(2, "k7", "a�b")]
 
 
-def test_a_wide_parquet_keeps_its_rows(tmp_path: Path) -> None:
-    path = tmp_path / "file.parquet"
+def test_a_wide_parquet_keeps_its_rows(path: Path) -> None:
     columns = ", ".join(f"n + {position} AS k{position}" for position in range(WIDTH))
     path.write_bytes(build_parquet(f"SELECT {columns} FROM range(2100) AS r(n)"))
 
@@ -109,8 +109,7 @@ def test_a_wide_parquet_keeps_its_rows(tmp_path: Path) -> None:
     ]
 
 
-def test_a_wide_sheet_is_read(tmp_path: Path) -> None:
-    path = tmp_path / "file.xlsx"
+def test_a_wide_sheet_is_read(path: Path) -> None:
     path.write_bytes(build_workbook(make_names(WIDTH), list(range(WIDTH)), [None] * WIDTH, ["x"]))
 
     found = read_rows(path)
@@ -123,10 +122,9 @@ def test_a_wide_sheet_is_read(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("most", [0, 1_000_000])
 def test_the_copied_cells_of_few_rows_read_as_the_rows(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int
+    path: Path, monkeypatch: pytest.MonkeyPatch, most: int
 ) -> None:
     monkeypatch.setattr(staging, "_MAX_COPIED_CELLS", most)
-    path = tmp_path / "file.csv"
     header = make_names(WIDTH)
     write_csv(path, header, ["1", "-", "x", *["2.5"] * 447], ["", "7", "y", *["bad"] * 447])
     options = LoadOptions(nulls=("-",), types=dict.fromkeys(header[3:], "numeric"))
@@ -142,10 +140,9 @@ def test_the_copied_cells_of_few_rows_read_as_the_rows(
 
 
 def test_long_rows_are_rendered_by_several_statements(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(rows, "_MAX_BYTES_PER_STATEMENT", 50_000)
-    path = tmp_path / "file.csv"
     lines = [[f"{row} {position}" for position in range(WIDTH)] for row in range(40)]
     write_csv(path, make_names(WIDTH), *lines)
 
@@ -156,12 +153,11 @@ def test_long_rows_are_rendered_by_several_statements(
 
 @pytest.mark.usefixtures("read_here")
 def test_long_values_of_neighbouring_objects_are_named(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    monkeypatch: pytest.MonkeyPatch, path: Path
 ) -> None:
     limits = SimpleNamespace(LOAD_MEMORY_BYTES=16 * 2**20)
     monkeypatch.setattr(row_writer, "core_conf", limits)
     monkeypatch.setattr(row_writer, "_BATCH_BYTES", 4 * 2**20)
-    path = tmp_path / "rows.json"
     path.write_text(json.dumps([{"a": "short"}] * 3_000 + [{"a": "x" * 100_000}] * 300))
     expected = r"from line 3\d\d\d on are too long: consecutive rows have \d\d MB"
 

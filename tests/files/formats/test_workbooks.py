@@ -25,6 +25,7 @@ from datastore_search.contrib.files.formats.cell_values import (
     read_date,
 )
 from datastore_search.contrib.files.formats.process import open_table
+from datastore_search.contrib.files.formats.staging import StagedTable
 from datastore_search.contrib.files.formats.workbooks import FORMATTERS, read_workbook
 from datastore_search.contrib.files.jobs import LoadOptions
 from datastore_search.contrib.files.messages.failures import LoadFailed
@@ -40,12 +41,16 @@ from ..contents import (
 )
 from ..failures import fails_with
 from ..torture.cases import FILES
-from .staging import get_read_failure, read_content
+from .staging import Errors, Rows, get_read_failure, read_content
 
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     return tmp_path / "upload"
+
+
+def read(path: Path, content: bytes, **options: Any) -> tuple[StagedTable, Rows, Errors]:
+    return read_content(read_workbook, path, content, **options)
 
 
 def build_workbook(*rows: Sequence[object]) -> bytes:
@@ -87,7 +92,7 @@ def build_ods_sheet(*rows: str) -> bytes:
 def test_the_header_is_found_below_titles_and_notes(
     path: Path, rows: list[list[object]], header: int
 ) -> None:
-    table, staged, _errors = read_content(read_workbook, path, build_workbook(*rows))
+    table, staged, _errors = read(path, build_workbook(*rows))
 
     above = [notice.parameters["row"] for notice in table.notices]
     assert above == ([header] if header > 1 else [])
@@ -97,7 +102,7 @@ def test_the_header_is_found_below_titles_and_notes(
 def test_no_rows_are_skipped_where_that_is_the_choice(path: Path) -> None:
     content = build_workbook(["Title"], ["a", "b", "c"], [1, 2, 3])
 
-    table, *_rest = read_content(read_workbook, path, content, skip=0)
+    table, *_rest = read(path, content, skip=0)
 
     assert (table.labels, table.notices) == (("Title", "", ""), ())
 
@@ -130,7 +135,7 @@ def test_kinds_that_are_mixed_are_text(path: Path) -> None:
         ["a", "b", "c"], [1, True, date(2024, 3, 5)], ["x", 2, 3], [None, None, "y"]
     )
 
-    table, rows, _errors = read_content(read_workbook, path, content)
+    table, rows, _errors = read(path, content)
 
     assert table.declared_types == ("text", "text", "text")
     assert rows == [(2, "1", "true", "2024-03-05"), (3, "x", "2", "3"), (4, None, None, "y")]
@@ -183,7 +188,7 @@ def build_numbers_xlsx(attributes: str) -> bytes:
 def test_numbers_have_the_digits_that_the_file_writes(
     path: Path, build: Callable[[], bytes]
 ) -> None:
-    table, rows, _errors = read_content(read_workbook, path, build())
+    table, rows, _errors = read(path, build())
 
     assert [row[1] for row in rows] == [*_LONG_NUMBERS.values()]
     assert table.declared_types == ("numeric",)
@@ -198,7 +203,7 @@ def test_a_sheet_may_have_a_value_that_is_no_number(path: Path) -> None:
     for value in ("x", "1.2.3", "nan", "1e99999999999999999999", "-", "0E-", "1_0"):
         changed = edit_sheet(content, partial(re.sub, "<v>[78]<", f"<v>{value}<"))
         with suppress(LoadFailed):
-            read_content(read_workbook, path, changed)
+            read(path, changed)
 
 
 # Number formats -----------------------------------------------------------------------------------
@@ -244,9 +249,7 @@ def test_the_leading_zeros_of_an_ods_are_kept(path: Path) -> None:
         for value, text in (*shown.items(), *plain.items())
     ]
 
-    _table, rows, _errors = read_content(
-        read_workbook, path, build_ods_sheet(build_ods_texts("k"), *cells)
-    )
+    _table, rows, _errors = read(path, build_ods_sheet(build_ods_texts("k"), *cells))
 
     assert [row[1] for row in rows] == [*shown.values(), "0.5", "0", "5", "6", "1000", "70"]
 
@@ -283,7 +286,7 @@ def test_numbers_are_dates_only_where_there_is_such_a_day(
         workbook.epoch = CALENDAR_MAC_1904
     content = save_workbook(workbook)
 
-    _table, rows, errors = read_content(read_workbook, path, content)
+    _table, rows, errors = read(path, content)
 
     assert read_date(float(number), number_format, 1 if system == 1904 else 0) == outcome
     if isinstance(outcome, BadCell):
@@ -301,7 +304,7 @@ def test_a_column_with_numbers_of_no_day_stays_a_date(path: Path) -> None:
         sheet.cell(row, 2).number_format = "dd/mm/yyyy"
     content = save_workbook(workbook)
 
-    table, rows, errors = read_content(read_workbook, path, content)
+    table, rows, errors = read(path, content)
 
     assert table.declared_types == ("text", "date")
     assert rows == [(2, "shop1", "2023-03-15"), (4, "shop3", "2023-03-25")]
@@ -318,7 +321,7 @@ def test_an_xls_may_have_rounded_its_long_numbers(path: Path) -> None:
     content = io.BytesIO()
     workbook.save(content)
 
-    table, rows, _errors = read_content(read_workbook, path, content.getvalue())
+    table, rows, _errors = read(path, content.getvalue())
 
     assert table.declared_types == ("text", "int8")
     assert rows == [
@@ -339,7 +342,7 @@ def test_every_error_of_a_row_is_reported(path: Path) -> None:
         ["a", "b", "c"], ["#N/A", 1, "#REF!"], [1, 2, 3], [None, None, "#VALUE!"]
     )
 
-    _table, rows, errors = read_content(read_workbook, path, content)
+    _table, rows, errors = read(path, content)
 
     assert rows == [(3, "1", "2", "3")]
     assert errors == [
@@ -352,7 +355,7 @@ def test_every_error_of_a_row_is_reported(path: Path) -> None:
 def test_an_error_in_the_header_is_a_name(path: Path) -> None:
     content = build_workbook(["#N/A", "b"], [1, 2])
 
-    assert read_content(read_workbook, path, content)[0].names == ("#N/A", "b")
+    assert read(path, content)[0].names == ("#N/A", "b")
 
 
 def test_errors_are_found_wherever_the_table_begins(path: Path) -> None:
@@ -361,7 +364,7 @@ def test_errors_are_found_wherever_the_table_begins(path: Path) -> None:
     for cell_name, value in {"D5": "k", "E5": "n", "D6": "x", "E6": "#N/A"}.items():
         sheet[cell_name] = value
 
-    _table, _rows, errors = read_content(read_workbook, path, save_workbook(workbook))
+    _table, _rows, errors = read(path, save_workbook(workbook))
 
     assert errors == [(6, "n", "#N/A", "row.error_cell")]
 
@@ -440,7 +443,7 @@ def test_the_errors_of_an_ods_are_bad_rows(path: Path) -> None:
     )
     twice = rows.replace("<table:table-row>", '<table:table-row table:number-rows-repeated="2">')
 
-    table, staged, errors = read_content(read_workbook, path, build_ods(other, twice), sheet="S")
+    table, staged, errors = read(path, build_ods(other, twice), sheet="S")
 
     assert table.declared_types == ("text", "text")
     assert staged == [(2, "k", "n"), (3, "a", "1"), (4, "a", "1")]
@@ -460,9 +463,7 @@ def test_the_breaks_tabs_and_blanks_of_an_ods_stay(path: Path) -> None:
         "one</text:p><text:p/><text:p><text:span>two</text:span>": "one\n\ntwo",
     }
 
-    rows = read_content(
-        read_workbook, path, build_ods_sheet(build_ods_texts("k"), *map(build_ods_texts, texts))
-    )[1]
+    rows = read(path, build_ods_sheet(build_ods_texts("k"), *map(build_ods_texts, texts)))[1]
 
     assert [text for _line, text in rows] == [*texts.values()]
 
@@ -487,7 +488,7 @@ def test_the_durations_of_an_ods_are_written_in_hours(path: Path, value: str, te
         build_ods_texts("k"), cell, cell.replace("><text:p>x</text:p></table:table-cell>", "/>")
     )
 
-    assert read_content(read_workbook, path, content)[1] == [(2, text), (3, text)]
+    assert read(path, content)[1] == [(2, text), (3, text)]
 
 
 def test_the_merged_cells_of_an_ods_are_counted_from_the_header_on(path: Path) -> None:
@@ -502,9 +503,7 @@ def test_the_merged_cells_of_an_ods_are_counted_from_the_header_on(path: Path) -
     other = build_ods_table("Other", title)
     rows = (title, build_ods_texts("a", "b", "c"), single, group, covered + build_ods_texts("3"))
 
-    table, staged, _errors = read_content(
-        read_workbook, path, build_ods(other, build_ods_table("S", *rows)), sheet="S"
-    )
+    table, staged, _errors = read(path, build_ods(other, build_ods_table("S", *rows)), sheet="S")
 
     assert {each.code: each.parameters for each in table.notices} == {
         "notice.rows_above_header": {"row": 2},
@@ -515,23 +514,23 @@ def test_the_merged_cells_of_an_ods_are_counted_from_the_header_on(path: Path) -
 
 def test_an_xls_whose_streams_share_sectors_is_read(path: Path) -> None:
     content = (FILES / "old.xls").read_bytes()
-    expected = read_content(read_workbook, path, content)[1]
+    expected = read(path, content)[1]
     shared = bytearray(content)
     directory = 512 * (1 + int.from_bytes(content[48:52], "little"))
     root, workbook = (slice(at + 116, at + 124) for at in (directory, directory + 128))
 
     shared[root] = shared[workbook]  # the first sector and the length
 
-    assert read_content(read_workbook, path, bytes(shared))[1] == expected
+    assert read(path, bytes(shared))[1] == expected
 
 
 def test_an_xls_with_the_dates_of_east_asia_is_read(path: Path) -> None:
     content = (FILES / "cells.xls").read_bytes()
-    expected = read_content(read_workbook, path, content)[1]
+    expected = read(path, content)[1]
     # The records of cells' formats: a font, a number format.
     formats = re.compile(rb"(\xe0\x00\x14\x00..)\xa5\x00", re.DOTALL)
 
     japanese = formats.sub(lambda match: match[1] + b"\x1f\x00", content)
 
     assert japanese != content
-    assert read_content(read_workbook, path, japanese)[1] == expected
+    assert read(path, japanese)[1] == expected

@@ -25,7 +25,7 @@ from ....guards.child_processes import end_with_parent, take_over_output
 from ..messages.failures import LoadFailed
 from ..sources.archives import unpack
 from ..sources.limits import ReadingLimits
-from . import InputFormat, detect_format, input_formats, list_formats
+from . import detect_format, input_formats, list_formats
 from .header_rows import clean_labels, describe_name_changes
 from .options import ReadOptions
 from .shortages import find_shortage, is_file_too_large
@@ -36,7 +36,13 @@ def read_file(
     path: Path, options: ReadOptions, staging_area: StagingArea, *, name: str = ""
 ) -> StagedTable:
     """Stage a file of any known format, packed or not (``process.open_table``)."""
-    file_format, main = _unpack(path, name or path.name, options.member, staging_area)
+    folder, limits, member = staging_area.folder, staging_area.limits, options.member
+    for file_format in list_formats():
+        if file_format.unpack and (main := file_format.unpack(path, folder, limits, member=member)):
+            break
+    else:
+        file = unpack(path, name or path.name, folder, limits, member=member)
+        file_format, main = detect_format(file.path, file.name), file.path
     # Else each thread of numpy's OpenBLAS takes memory.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     module, _, function = file_format.read.partition(":")
@@ -53,17 +59,6 @@ def read_file(
         labels=clean_labels(table.labels),
         notices=(*table.notices, *describe_name_changes(table.labels, table.names)),
     )
-
-
-def _unpack(
-    path: Path, name: str, member: str, staging_area: StagingArea
-) -> tuple[InputFormat, Path]:
-    folder, limits = staging_area.folder, staging_area.limits
-    for each in list_formats():
-        if each.unpack and (main := each.unpack(path, folder, limits, member=member)):
-            return each, main
-    file = unpack(path, name, folder, limits, member=member)
-    return detect_format(file.path, file.name), file.path
 
 
 # The process --------------------------------------------------------------------------------------

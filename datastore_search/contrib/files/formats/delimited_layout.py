@@ -89,11 +89,7 @@ def find_layout(path: Path, options: ReadOptions) -> Layout:
 
 @dataclass(frozen=True, slots=True)
 class _Sample:
-    """
-    The first lines of a file, without those that the options skip.
-
-    ``declared_delimiter`` comes from Excel's first line, if there is one.
-    """
+    """The first lines of a file below the skipped ones; Excel's first line names a delimiter."""
 
     text: bytes
     start: LineStart
@@ -119,19 +115,16 @@ def _list_dialects(sample: _Sample) -> Iterator[Dialect]:
     """List the possible dialects, the likely ones first."""
     delimiters: tuple[str, ...] = (*_DELIMITERS, _NO_DELIMITER)
     if known := sample.options.delimiter or sample.declared_delimiter:
-        delimiters = (_parse_delimiter(known),)
+        delimiter = _WORDS.get(known.strip().lower(), known)
+        is_too_long = len(delimiter.encode()) > _MAX_DELIMITER_BYTES
+        if is_too_long or re.search("[\"'\\\\\r\n\0]", delimiter):
+            raise LoadFailed("option.invalid_delimiter", delimiter=known)
+        delimiters = (delimiter,)
     yield from (Dialect(delimiter) for delimiter in delimiters)
     if b'\\"' in sample.text:
         yield from (Dialect(delimiter, escape="\\") for delimiter in delimiters)
     if _SINGLE_QUOTES.search(sample.text):
         yield from (Dialect(delimiter, "'", "'") for delimiter in delimiters)
-
-
-def _parse_delimiter(delimiter: str) -> str:
-    found = _WORDS.get(delimiter.strip().lower(), delimiter)
-    if re.search("[\"'\\\\\r\n\0]", found) or len(found.encode()) > _MAX_DELIMITER_BYTES:
-        raise LoadFailed("option.invalid_delimiter", delimiter=delimiter)
-    return found
 
 
 # A dialect and its table --------------------------------------------------------------------------

@@ -39,16 +39,13 @@ def describe_footer(lines: Sequence[int], options: ReadOptions) -> Iterator[Noti
 
 
 class LastRow(NamedTuple):
-    """
-    One of the last rows of a file: its lines, and its cells with values, of which one is the first.
-
-    ``is_cut`` says that it has fewer cells than the header.
-    """
+    """One of the last rows: its lines, its number of filled cells, and the first of these."""
 
     line: int
     end: int
     filled: int
     first: str = ""
+    #: Whether it has fewer cells than the header.
     is_cut: bool = False
 
 

@@ -18,13 +18,15 @@ _MAX_LABEL_LENGTH = 500
 _RESERVED_NAME = "_id"
 #: Blanks of all kinds, characters that control a terminal, and invisible ones.
 _BLANKS = re.compile("[\x00-\x1f\x7f-\x9f\\s\u200b\u2060\ufeff]+")
-_UNSTORABLE = re.compile("[\0\ud800-\udfff]")
+#: What PostgreSQL cannot store.
+UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 _MAX_LISTED_NAMES = 20
-_YEAR = re.compile("(19|20)[0-9]{2}|2100")
+YEARS = range(1900, 2101)
+_YEAR_TEXTS = frozenset(map(str, YEARS))
 
 
 def is_year(text: str) -> bool:
-    return _YEAR.fullmatch(text.strip()) is not None
+    return text.strip() in _YEAR_TEXTS
 
 
 def are_numbers_names(labels: Sequence[str]) -> bool:
@@ -50,7 +52,7 @@ def make_unique_names(header: Sequence[str]) -> tuple[str, ...]:
     numbers: dict[str, int] = {}
     names = []
     for position, label in enumerate(header, start=1):
-        wanted = _shorten_name(_tidy_label(label)) or f"field_{position}"
+        wanted = _make_name(label) or f"field_{position}"
         name = wanted
         while name in taken:
             numbers[wanted] = numbers.get(wanted, 1) + 1
@@ -63,12 +65,12 @@ def make_unique_names(header: Sequence[str]) -> tuple[str, ...]:
 
 def clean_labels(header: Sequence[str]) -> tuple[str, ...]:
     """Return the texts of a header as they can be stored: without what cannot, and shortened."""
-    return tuple(_UNSTORABLE.sub("�", label)[:_MAX_LABEL_LENGTH] for label in header)
+    return tuple(UNSTORABLE.sub("�", label)[:_MAX_LABEL_LENGTH] for label in header)
 
 
 def describe_name_changes(header: Sequence[str], names: Sequence[str]) -> Iterator[Notice]:
     """Describe names that are not those of the header, but for blanks and length."""
-    wanted = [_shorten_name(_tidy_label(label)) for label in header]
+    wanted = [_make_name(label) for label in header]
     missing = [name for name, label in zip(names, wanted, strict=True) if not label]
     changed = [name for name, label in zip(names, wanted, strict=True) if label not in {"", name}]
     if missing:
@@ -77,13 +79,9 @@ def describe_name_changes(header: Sequence[str], names: Sequence[str]) -> Iterat
         yield Notice("notice.names_repeated", fields=_list_names(changed))
 
 
-def _tidy_label(label: str) -> str:
-    composed = unicodedata.normalize("NFC", _UNSTORABLE.sub("�", label))
-    return _BLANKS.sub(" ", composed).strip()
-
-
-def _shorten_name(name: str) -> str:
-    return name[:MAX_NAME_LENGTH].strip()
+def _make_name(label: str) -> str:
+    composed = unicodedata.normalize("NFC", UNSTORABLE.sub("�", label))
+    return _BLANKS.sub(" ", composed).strip()[:MAX_NAME_LENGTH].strip()
 
 
 def _list_names(names: Sequence[str]) -> str:

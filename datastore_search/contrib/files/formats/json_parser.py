@@ -191,11 +191,7 @@ class Document:
 
 
 def format_json(value: Any, depth: int = 1) -> str:
-    """
-    Write a value as JSON text, with its numbers as they were.
-
-    Raises: ``NestedTooDeep``.
-    """
+    """Write a value as JSON text, with its numbers as they were."""
     if depth > MAX_DEPTH:
         raise NestedTooDeep(most=MAX_DEPTH)
     if isinstance(value, Number):

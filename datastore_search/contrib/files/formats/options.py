@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import re
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, fields
 from enum import Enum, StrEnum
 from functools import reduce
@@ -127,19 +128,13 @@ def option(default: Any, label: str | Promise, text: str | Promise = "", **more:
 
 
 def find_codec(name: str) -> str:
-    """
-    Find Python's name of an encoding.
-
-    Raises: ``LoadFailed`` with ``option.unknown_encoding``.
-    """
-    try:
+    """Find Python's name of an encoding."""
+    with suppress(LookupError, ValueError):
         found = codecs.lookup(name.strip()).name
         "".encode(found)  # codecs that make bytes of bytes are refused here
-    except (LookupError, ValueError) as error:
-        raise LoadFailed("option.unknown_encoding", encoding=name) from error
-    if found in _OTHER_CODECS:
-        raise LoadFailed("option.unknown_encoding", encoding=name)
-    return found
+        if found not in _OTHER_CODECS:
+            return found
+    raise LoadFailed("option.unknown_encoding", encoding=name)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import re
 from collections import deque
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,6 +14,7 @@ from ....field_types import MAX_FIELDS
 from ..messages import BadRow
 from ..messages.failures import LoadFailed
 from .duckdb_sql import SQL, read_csv
+from .header_rows import UNSTORABLE
 from .staging import (
     MAX_SHOWN_LENGTH,
     ROW_ERRORS,
@@ -29,9 +29,6 @@ MAX_ROW_BYTES = 16 * 2**20
 TOO_LONG = BadRow("row.too_long", most=MAX_ROW_BYTES // 2**20)
 _BATCH_BYTES = 64 * 2**20
 _ERRORS_PER_BATCH = 1_000
-
-#: What PostgreSQL cannot store.
-_UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 
 #: csv writes texts with quotes and numbers without: so null and the text "0" differ.
 _NULL = 0
@@ -83,7 +80,7 @@ class RowWriter:
             self._batch.add_row(line, cells)
         except UnicodeError:
             for position, cell in enumerate(cells):
-                if cell and _UNSTORABLE.search(cell):
+                if cell and UNSTORABLE.search(cell):
                     self.add_error(line, BadRow("row.unstorable"), position, cell)
             return
         except OverflowError:
@@ -97,17 +94,13 @@ class RowWriter:
     ) -> None:
         """Add an error of a row: of the value at a position, or of the whole row."""
         field = "" if position is None else str(position)
-        shown = _UNSTORABLE.sub("�", value[:MAX_SHOWN_LENGTH])
+        shown = UNSTORABLE.sub("�", value[:MAX_SHOWN_LENGTH])
         self._errors.append((line, field, shown, json.dumps(error.to_json())))
         if len(self._errors) >= _ERRORS_PER_BATCH:
             self._flush_errors()
 
     def finish(self, names: Sequence[str], order: Sequence[int]) -> None:
-        """
-        Write what is left, and name the fields of the errors.
-
-        ``order`` are the positions of the fields that remain, in their new order.
-        """
+        """Write what is left of the fields at the positions of ``order``, with their names."""
         self._flush_rows()
         self._flush_errors()
         self._batch.close()

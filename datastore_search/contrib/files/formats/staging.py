@@ -235,14 +235,11 @@ class StoredRows:
             yield columns[start : start + most]
 
     def limit_memory(self, columns: Sequence[str], max_bytes: int) -> None:
-        """
-        Let statements hold at most ``max_bytes`` of neighbouring rows, or one row, at once.
-
-        Each range of a view of all rows is read by itself.
-        """
+        """Let statements hold at most ``max_bytes`` of neighbouring rows, or one row, at once."""
         ranges = self.split(columns, max_bytes)
         if len(ranges) == 1:
             return
+        # Each range of a view of all rows is read by itself.
         self._table = quote_identifier("stage", "long_rows")
         self._execute(SQL("ALTER TABLE {} RENAME TO long_rows").format(STAGED_ROWS))
         parts = (
@@ -372,11 +369,7 @@ class StagedTable:
         return self.names[int(column[1:])]
 
     def record_errors(self, columns: Sequence[str], condition: Composed, error: BadRow) -> None:
-        """
-        Record a row error for each cell of columns that meets a condition over ``value``.
-
-        The columns are as many as ``select_cells`` may have.
-        """
+        """Record a row error for each cell of a few columns that meets a condition on ``value``."""
         self.execute(
             SQL(
                 "INSERT INTO {} SELECT line, field, replace(value[:{}], chr(0), '�'), {} FROM {}"
@@ -492,11 +485,7 @@ def _connect(folder: Path) -> duckdb.DuckDBPyConnection:
 def find_number_types(
     staging_area: StagingArea, columns: Sequence[int], nulls: Collection[str]
 ) -> dict[int, str]:
-    """
-    Find the narrowest type that holds all digits of each column of numbers, by its position.
-
-    ``nulls`` are texts that stand for no value.
-    """
+    """Find the narrowest type that holds all digits of each column of numbers, by its position."""
     empty = SQL(", ").join(quote_literal(text) for text in ("", *nulls))
     integers = [kind for kind in field_types.values() if kind.is_integer and kind.holds]
     holds = [

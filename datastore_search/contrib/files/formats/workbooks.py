@@ -30,7 +30,7 @@ from ..messages import Notice
 from ..messages.failures import LoadFailed
 from .cell_values import BadCell, format_number, format_padded, may_be_rounded, read_date
 from .footers import MAX_ROWS, LastRow, describe_footer, find_footer
-from .header_rows import make_unique_names
+from .header_rows import YEARS, make_unique_names
 from .options import SKIP_FOOTER, CellRange, ReadOptions
 from .row_writer import RowWriter
 from .staging import StagedTable, StagingArea, declare_types
@@ -62,8 +62,6 @@ _MAX_HEADER_ROWS = 50
 _MAX_TITLE_CELLS = 1
 #: No row of a cover sheet has more cells, and most have one.
 _MAX_COVER_CELLS = 2
-
-_YEARS = range(1900, 2101)
 
 
 @dataclass(frozen=True, slots=True)
@@ -388,11 +386,7 @@ def _read_rows(
 
 
 def _find_header(rows: Sequence[_SheetRow], options: ReadOptions) -> int:
-    """
-    Find the position of the header, -1 without one.
-
-    It is the first row about as full as the fullest, or the first if in doubt.
-    """
+    """Find the first row about as full as the fullest, or the first if in doubt; -1 for none."""
     if options.no_header or options.skip is not None:
         return -options.no_header
     counts = [row.count_filled() for row in rows]
@@ -402,7 +396,7 @@ def _find_header(rows: Sequence[_SheetRow], options: ReadOptions) -> int:
         _MAX_TITLE_CELLS
     )
     # A header has texts, dates and years.
-    may_be_names = all(isinstance(e, str | date) or e in _YEARS for e in rows[position].cells)
+    may_be_names = all(isinstance(e, str | date) or e in YEARS for e in rows[position].cells)
     return position if has_titles or may_be_names else 0
 
 
