@@ -49,8 +49,6 @@ _MIN_ESTIMABLE_PROGRESS = 0.15
 
 
 class Mode(models.TextChoices):
-    """What happens to the records that are there."""
-
     REPLACE = "replace", _("replace the records")
     APPEND = "append", _("add to the records")
     UPSERT = "upsert", _("update by key, add the others")
@@ -188,19 +186,16 @@ class Load(GuardedModel):
     @property
     def untaken_for(self) -> timedelta | None:
         """Compute for how long no worker has begun; None when nothing waits for a worker."""
+        if self.queued_at is None:
+            return None
         if self.state == LoadState.DRAFT and self.preview is None:
-            is_taken = (
-                self.heartbeat_at is not None
-                and self.queued_at
-                and self.heartbeat_at >= self.queued_at
-            )
+            is_taken = self.heartbeat_at is not None and self.heartbeat_at >= self.queued_at
         else:
             is_taken = not (self.state == LoadState.QUEUED and self.started_at is None)
-        return None if is_taken or self.queued_at is None else timezone.now() - self.queued_at
+        return None if is_taken else timezone.now() - self.queued_at
 
     @property
     def can_be_retried(self) -> bool:
-        """Return whether the load is over and its upload or URL still exists."""
         return self.is_finished and bool(self.file or self.url)
 
     @property
@@ -221,7 +216,6 @@ class Load(GuardedModel):
 
     @property
     def rendered_notices(self) -> list[str]:
-        """Render in the reader's language what users should know about how the file was read."""
         return render_messages(self.notices)
 
 
@@ -235,8 +229,6 @@ _BAD_ROWS = {
 
 
 class RowError(models.Model):
-    """A row of a file that could not be loaded, and why."""
-
     load = models.ForeignKey(Load, models.CASCADE, related_name="row_errors")
     line = models.BigIntegerField(_("line"))
     field = models.TextField(_("field"), blank=True)
@@ -257,7 +249,6 @@ class RowError(models.Model):
 
     @property
     def reason(self) -> str:
-        """Render why the row could not be loaded, in the reader's language."""
         return str(BadRow.from_json(self.message) or "")
 
     def describe(self) -> Message:

@@ -49,7 +49,6 @@ _NUMBER = "{number}"
 
 
 def record_unstorable_values(table: StagedTable, decisions: Sequence[Decision]) -> None:
-    """Record a row error for each value that PostgreSQL would refuse."""
     # Values of other types, such as numbers and dates, cannot hold what PostgreSQL refuses.
     types = {
         column: decision.field_type
@@ -67,33 +66,25 @@ def _record_unstorable_json(
     table: StagedTable, columns: Sequence[str], field_type: FieldType
 ) -> None:
     """Examine the few suspicious texts one by one."""
-    suspects = table.connection.cursor().execute(
-        SQL(
-            "SELECT line, name, value FROM {cells} WHERE (regexp_matches(value, {suspicious})"
-            " OR strlen(value) > {long} AND regexp_matches(value, {suspicious_if_long}))"
-            " AND coalesce({condition}, false)"
-        )
-        .format(
-            cells=table.rows.select_cells(columns, has_lines=True),
-            suspicious=quote_literal(_SUSPICIOUS),
-            long=quote_literal(_LONG_TEXT_BYTES),
-            suspicious_if_long=quote_literal(_SUSPICIOUS_IF_LONG),
-            condition=bind_value(field_formats[field_type.name].condition, VALUE),
-        )
-        .text
+    query = SQL(
+        "SELECT line, name, value FROM {cells} WHERE (regexp_matches(value, {suspicious})"
+        " OR strlen(value) > {long} AND regexp_matches(value, {suspicious_if_long}))"
+        " AND coalesce({condition}, false)"
+    ).format(
+        cells=table.rows.select_cells(columns, has_lines=True),
+        suspicious=quote_literal(_SUSPICIOUS),
+        long=quote_literal(_LONG_TEXT_BYTES),
+        suspicious_if_long=quote_literal(_SUSPICIOUS_IF_LONG),
+        condition=bind_value(field_formats[field_type.name].condition, VALUE),
     )
+    suspects = table.connection.cursor().execute(query.text)
     has_constants = field_type.name != "json"
     while batch := suspects.fetchmany(_SUSPECTS_PER_BATCH):
-        errors = [
-            (
-                line,
-                table.get_name(name),
-                text[:MAX_SHOWN_LENGTH],
-                json.dumps(error.to_json(), ensure_ascii=False),
-            )
-            for line, name, text in batch
-            if (error := _find_json_error(text, has_constants=has_constants))
-        ]
+        errors = []
+        for line, name, text in batch:
+            if error := _find_json_error(text, has_constants=has_constants):
+                message = json.dumps(error.to_json(), ensure_ascii=False)
+                errors.append((line, table.get_name(name), text[:MAX_SHOWN_LENGTH], message))
         if errors:
             table.connection.executemany(
                 SQL("INSERT INTO {} VALUES (?, ?, ?, ?)").format(ROW_ERRORS).text, errors

@@ -23,10 +23,10 @@ from ..messages.failures import LoadFailed
 from ..models import Load, LoadState, Mode
 from ..types.field_formats import (
     FORMAT_SEPARATOR,
+    SHORT_YEAR_ORDERS,
     Decision,
     FieldFormat,
     field_formats,
-    get_day_order,
     list_written_groups,
     parse_field_format,
 )
@@ -297,7 +297,7 @@ def _find_formats(
             each for each in dict.fromkeys(some) if each.field_type.name == type_name
         )
     found = {column: field_formats[type_name] for column, type_name in types.items()}
-    orders = {options.date_order, get_day_order(options.date_order)} - {""}
+    orders = {options.date_order, SHORT_YEAR_ORDERS.get(options.date_order)} - {"", None}
     several = {column: some for column, some in formats.items() if len(some) > 1}
     for column, counts in count_matches(table, several, attrgetter("lossless_condition")).items():
         best = [each for each in formats[column] if counts[each] == max(counts.values())]

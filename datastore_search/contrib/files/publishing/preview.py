@@ -173,7 +173,7 @@ def _preview_fields(plan: LoadPlan) -> tuple[PreviewedField, ...]:
 
 def _fetch_rows(table: StagedTable, limit: str, count: int) -> tuple[tuple[str | None, ...], ...]:
     """Fetch the first or the last rows: the end of a query, with its number of rows."""
-    chosen = SQL(f"{{}} {limit}").format(STAGED_ROWS, quote_literal(count))
+    chosen = SQL("{} " + limit).format(STAGED_ROWS, quote_literal(count))
     found = table.execute(SQL("SELECT line FROM {}").format(chosen)).fetchall()
     rows: dict[int, dict[str, str]] = {line: {} for (line,) in found}
     relation = SQL("(SELECT * FROM {})").format(chosen)

@@ -64,7 +64,6 @@ _MAX_ORDERED_VALUE_BYTES = 500
 def publish_table(
     load: Load, table: StagedTable, options: LoadOptions, progress: ProgressReporter
 ) -> None:
-    """Publish the rows of a table as the records of a load's resource."""
     # As it is now: the caller may have read it before the file.
     resource = Resource.objects.filter(pk=load.resource_id).select_related("table_version").first()
     if resource is None:
@@ -247,7 +246,6 @@ def _save_fields(resource: Resource, plan: LoadPlan, indexes: Indexes) -> None:
 
 
 def merge_records(plan: LoadPlan, progress: ProgressReporter) -> None:
-    """Merge a file's rows into the records that are being served."""
     progress.enter_state(LoadState.COPYING)
     version = plan.load.resource.table_version
     beside = name_record_table(version.pk) if version is not None and version.is_placed else ""

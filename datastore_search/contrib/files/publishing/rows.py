@@ -55,7 +55,6 @@ def render_rows(
 
 
 def _build_members(table: StagedTable, decisions: Sequence[Decision]) -> Iterator[Composed]:
-    """Build the member of each column: its name, and its value."""
     for column, name, decision in zip(table.columns, table.names, decisions, strict=True):
         value = decision.field_format.build_json_value(quote_identifier(column))
         yield SQL("{} || {}").format(quote_literal(dump_json(name) + ":"), value)

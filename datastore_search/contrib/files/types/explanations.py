@@ -91,7 +91,6 @@ class _MatchCount:
 
     @property
     def share(self) -> float:
-        """The share of the values that meet it."""
         return self.matching / self.total
 
     @property
@@ -250,7 +249,6 @@ def _explain_nearly_all(
 def _name_first_cells(
     table: StagedTable, columns: Sequence[str], code: str, condition: str
 ) -> dict[str, Message]:
-    """Build messages with the first value of each column that meets a condition."""
     return {
         column: Message(code, line=line, value=value)
         for column, ((line, value),) in find_first_cells(table, columns, condition).items()

@@ -83,7 +83,6 @@ class FieldFormat:
 
     @property
     def lossless_condition(self) -> str:
-        """The condition of a value that comes back as it was written."""
         notations = self.lossless_conditions or self.inference_conditions
         return " AND ".join(f"({' OR '.join(each)})" for each in ((self.condition,), *notations))
 
@@ -91,10 +90,6 @@ class FieldFormat:
     def loss_condition(self) -> str:
         """The condition of a value that can be read, and comes back in another way."""
         return f"({self.condition}) AND NOT coalesce({self.lossless_condition}, false)"
-
-    def matches(self, conditions_met: frozenset[str]) -> bool:
-        """Return whether a field may have the format, given the conditions that all values meet."""
-        return all(conditions_met.intersection(either) for either in self.inference_conditions)
 
     def build_json_value(self, cell: Composed) -> Composed:
         """Build a cell as JSON: an empty cell is null, an empty text of a text field stays text."""
@@ -139,12 +134,14 @@ class FormatGroup:
         )
 
     def match_formats(self, conditions_met: frozenset[str]) -> tuple[FieldFormat, ...]:
-        """Find the format of each interpretation that matches, given the conditions met."""
-        found = (
-            next((each for each in formats if each.matches(conditions_met)), None)
-            for formats in self.interpretations
-        )
-        return tuple(each for each in found if each)
+        """Find the format of each interpretation that all values match, given what they meet."""
+        found: list[FieldFormat] = []
+        for formats in self.interpretations:
+            for each in formats:
+                if all(conditions_met.intersection(some) for some in each.inference_conditions):
+                    found.append(each)
+                    break
+        return tuple(found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +180,6 @@ FORMAT_SEPARATOR = "|"
 
 
 def match_all(pattern: str) -> str:
-    """Match a whole text by a pattern."""
     return f"regexp_full_match({{v}}, {quote_literal(pattern)})"
 
 
@@ -239,11 +235,6 @@ _CALENDAR = (
     {"d": "(0?[1-9]|1[0-9]|2[0-8])", "m": "0?2", "y": _YEAR},
     {"d": "29", "m": "0?2", "y": f"([0-9]{{2}}{_MULTIPLE_OF_4}|{_MULTIPLE_OF_4}00)"},
 )
-
-
-def get_day_order(order: str) -> str:
-    """Return an order without the choice of years of two digits."""
-    return SHORT_YEAR_ORDERS.get(order, order)
 
 
 def _match_existing_date(order: str, clock: str) -> str:
@@ -309,7 +300,7 @@ def _find_written_format(type_name: str, format_name: str) -> FieldFormat | None
     kind = next((kind for kind in _DATE_TYPES if kind.name == type_name), None)
     if kind is None or not (has_short_years or (is_named and order in _DAY_ORDERS)):
         return None
-    signs, days = "[-/., \u00a0]+", get_day_order(order)
+    signs, days = "[-/., \u00a0]+", SHORT_YEAR_ORDERS.get(order, order)
     parts = {
         "d": "[0-9]{1,2}",
         "m": "[A-Za-z]{3,9}" if is_named else "[0-9]{1,2}",
@@ -346,7 +337,9 @@ def list_written_groups(order: str) -> Iterator[FormatGroup]:
     """List the groups to infer from where an order of dates is chosen for a load."""
     if not order:
         return
-    orders = [order if each == get_day_order(order) else each for each in _DAY_ORDERS]
+    orders = [
+        order if each == SHORT_YEAR_ORDERS.get(order, order) else each for each in _DAY_ORDERS
+    ]
     names = [*({order} & SHORT_YEAR_ORDERS.keys()), *(each + _NAMED for each in orders)]
     for kind in _DATE_TYPES:
         formats = (_find_written_format(kind.name, name) for name in names)
@@ -404,12 +397,13 @@ def _build_number_format(kind: FieldType, format_name: str, signs: str, point: s
     )
 
 
-def _build_number_formats(format_name: str, signs: str, point: str) -> tuple[FieldFormat, ...]:
-    return tuple(_build_number_format(kind, format_name, signs, point) for kind in _NUMBER_TYPES)
-
-
-_SPACED = tuple(
-    _build_number_format(kind, "spaced", _SPACES, ".") for kind in _NUMBER_TYPES if kind.is_integer
+_SPACED, _POINT, _COMMA = (
+    tuple(_build_number_format(kind, name, signs, point) for kind in _NUMBER_TYPES)
+    for name, signs, point in (
+        ("spaced", _SPACES, "."),
+        ("point", f",{_SPACES}", "."),
+        ("comma", f".{_SPACES}", ","),
+    )
 )
 
 # All that are inferred ----------------------------------------------------------------------------
@@ -422,14 +416,9 @@ format_groups: tuple[FormatGroup, ...] = (
         if each.is_inferred and each is not TEXT
     ),
     *(group for kind in _DATE_TYPES for group in _build_date_groups(kind)),
-    FormatGroup(_NUMBER_GUARD, (_SPACED,)),
-    FormatGroup(
-        _NUMBER_GUARD,
-        (
-            _build_number_formats("point", f",{_SPACES}", "."),
-            _build_number_formats("comma", f".{_SPACES}", ","),
-        ),
-    ),
+    # With decimals, numbers that have spaces are those of the next group.
+    FormatGroup(_NUMBER_GUARD, (tuple(each for each in _SPACED if each.field_type.is_integer),)),
+    FormatGroup(_NUMBER_GUARD, (_POINT, _COMMA)),
 )
 
 field_formats: Mapping[str, FieldFormat] = _DEFAULT_FORMATS | {
@@ -457,10 +446,10 @@ def _find_unit_format(type_name: str, format_name: str) -> FieldFormat | None:
         return None
     if len(unit) > MAX_UNIT_LENGTH or unit in _NAMES_OF_FORMATS or not _UNIT.fullmatch(unit):
         return None
-    number = _build_number(unit)
+    number = f"({_build_number(unit)})"
 
     def bind(template: str) -> str:
-        return template.replace("{v}", f"({number})")
+        return template.replace("{v}", number)
 
     return replace(
         base,
@@ -523,10 +512,9 @@ def parse_field_format(name: str) -> FieldFormat:
         field_type = get_field_type(type_name)
     except KeyError:
         raise UnknownType(name, field_formats) from None
-    found = find_format(f"{field_type.name}{colon}{format_name.strip()}")
-    if found is None:
-        raise UnknownType(name, field_formats)
-    return found
+    if found := find_format(f"{field_type.name}{colon}{format_name.strip()}"):
+        return found
+    raise UnknownType(name, field_formats)
 
 
 def find_format(name: str) -> FieldFormat | None:

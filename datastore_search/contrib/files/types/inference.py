@@ -28,12 +28,12 @@ from ..models import Load
 from .explanations import REASONS_FOR_TEXT, explain_text_columns
 from .field_formats import (
     FORMAT_SEPARATOR,
+    SHORT_YEAR_ORDERS,
     TEXT,
     Decision,
     FieldFormat,
     bind_value,
     field_formats,
-    get_day_order,
     list_written_groups,
     parse_field_format,
 )
@@ -93,8 +93,11 @@ def decide_formats(
     undecided = [column for column in unchosen if column not in decisions]
     chosen = list_written_groups(options.date_order)
     matches = match_formats(table, undecided, tuple(chosen))
+    clear = {column: formats[0] for column, formats in matches.items() if len(formats) == 1}
     decisions |= dict.fromkeys(undecided, Decision(TEXT))
-    decisions |= _decide_among_matches(table, matches, options)
+    decisions |= {column: Decision(each) for column, each in clear.items()}
+    decisions |= _doubt_codes(table, clear)
+    decisions |= _decide_ambiguous(table, matches, options)
     decisions |= _doubt_thousands(table, [c for c in undecided if decisions[c] == _NUMERIC])
     if explain:
         decisions = _add_explanations(table, decisions)
@@ -104,7 +107,6 @@ def decide_formats(
 def collect_type_notices(
     table: StagedTable, options: LoadOptions, decisions: Sequence[Decision]
 ) -> tuple[Notice, ...]:
-    """Collect the notices about the types of a file's fields."""
     columns = _index_columns(table)
     unknown = [name for name in options.requested_types if name not in columns]
     return (
@@ -315,29 +317,17 @@ def _take_declared_formats(table: StagedTable, columns: Sequence[str]) -> dict[s
 # Inferred formats ---------------------------------------------------------------------------------
 
 
-def _decide_among_matches(
-    table: StagedTable, matches: Mapping[str, Sequence[FieldFormat]], options: LoadOptions
-) -> dict[str, Decision]:
-    """Decide among the formats that all values of a column match: text where there is a doubt."""
-    ambiguous = {column: formats for column, formats in matches.items() if len(formats) > 1}
-    clear = {column: formats[0] for column, formats in matches.items() if len(formats) == 1}
-    return {
-        **{column: Decision(each) for column, each in clear.items()},
-        **_doubt_codes(table, clear),
-        **_decide_ambiguous(table, ambiguous, options),
-    }
-
-
 def _decide_ambiguous(
     table: StagedTable, matches: Mapping[str, Sequence[FieldFormat]], options: LoadOptions
 ) -> dict[str, Decision]:
-    """Leave ambiguous fields as text, unless the order of dates is chosen."""
-    order = get_day_order(options.date_order)
+    """Leave fields that match several formats as text, unless the order of dates is chosen."""
+    order = SHORT_YEAR_ORDERS.get(options.date_order, options.date_order)
+    matches = {column: formats for column, formats in matches.items() if len(formats) > 1}
     decisions = {
         column: Decision(each, explanation=Message("type.date_order", type=each.title))
         for column, formats in matches.items()
         for each in reversed(formats)
-        if options.date_order and each.format == order
+        if order and each.format == order
     }
     numbers: list[str] = []
     moments: list[str] = []
@@ -388,45 +378,41 @@ def _doubt_thousands(table: StagedTable, columns: Sequence[str]) -> dict[str, De
     """Decide about inferred numbers whose points may separate thousands: with a notice."""
     doubtful = find_columns_that_meet(table, columns, _LIKE_THOUSANDS)
     values = find_first_values(table, doubtful, _HAS_POINT)
-    decisions = {}
-    for column in doubtful:
-        notice = Notice(
-            "notice.maybe_thousands",
-            field=table.get_name(column),
-            value=values.get(column, ""),
-            other="int4:comma",
+    return {
+        column: replace(
+            _NUMERIC,
+            notice=Notice(
+                "notice.maybe_thousands",
+                field=table.get_name(column),
+                value=values.get(column, ""),
+                other="int4:comma",
+            ),
         )
-        decisions[column] = replace(_NUMERIC, notice=notice)
-    return decisions
+        for column in doubtful
+    }
 
 
 # Explanations -------------------------------------------------------------------------------------
 
 
 def _add_explanations(table: StagedTable, decisions: Mapping[str, Decision]) -> dict[str, Decision]:
-    explanations = {column: _explain_decision(each) for column, each in decisions.items()}
-    unexplained = [column for column, explanation in explanations.items() if not explanation]
-    explanations |= explain_text_columns(table, unexplained)
+    explained = {}
+    unexplained = []
+    for column, each in decisions.items():
+        why = "chosen" if each.is_chosen else "declared" if each.is_declared else "every_value"
+        if each.explanation or why != "every_value" or not each.field_type.is_text:
+            reason = Message(f"type.{why}", type=each.field_format.title)
+            explained[column] = each.explanation or reason
+        else:
+            unexplained.append(column)
+    reasons = explained | explain_text_columns(table, unexplained)
     return {
-        column: replace(decision, explanation=explanations[column])
+        column: replace(decision, explanation=reasons[column])
         for column, decision in decisions.items()
     }
 
 
 def explain_texts(table: StagedTable, decisions: Sequence[Decision]) -> Iterator[Notice]:
-    """Tell why fields are text although nearly all values look like something else."""
     for name, decision in zip(table.names, decisions, strict=True):
         if (reason := decision.explanation) and reason.code in REASONS_FOR_TEXT:
             yield Notice("notice.stays_text", field=name, reason=reason)
-
-
-def _explain_decision(decision: Decision) -> Message | None:
-    """Explain a decision without reading values; None for an inferred text."""
-    if decision.explanation:
-        return decision.explanation
-    title = decision.field_format.title
-    if decision.is_chosen:
-        return Message("type.chosen", type=title)
-    if decision.is_declared:
-        return Message("type.declared", type=title)
-    return None if decision.field_type.is_text else Message("type.every_value", type=title)

@@ -37,8 +37,15 @@ def match_formats(
     column without values is left out.
     """
     declared_types = dict(zip(table.columns, table.declared_types, strict=True))
-    groups = {column: (*_select_groups(declared_types[column]), *chosen) for column in columns}
-    first = _test_formats(table, select_first_rows(table), groups)
+    groups = {
+        # Digits in a field that is declared as text are text.
+        column: (
+            *(_DATE_GROUPS if declared_types[column] == TEXT.name else format_groups),
+            *chosen,
+        )
+        for column in columns
+    }
+    first = _test_formats(table, _select_first_rows(table), groups)
     if table.count_rows() <= table.sample_size:
         return {column: candidates.matches for column, candidates in first.items()}
     empty_so_far = {column: groups[column] for column in columns if column not in first}
@@ -48,12 +55,7 @@ def match_formats(
     )
 
 
-def _select_groups(declared_type: str | None) -> tuple[FormatGroup, ...]:
-    """Select the formats that a field may have: digits in a field declared as text are text."""
-    return _DATE_GROUPS if declared_type == TEXT.name else format_groups
-
-
-def select_first_rows(table: StagedTable) -> Composed:
+def _select_first_rows(table: StagedTable) -> Composed:
     """Build a relation of the rows that are tested before all others: they refute most formats."""
     query = SQL("SELECT rowid FROM {} LIMIT 1 OFFSET {}")
     after = table.execute(query.format(STAGED_ROWS, quote_literal(table.sample_size))).fetchone()
@@ -196,7 +198,7 @@ def group_columns(
 
 def find_columns_that_meet(table: StagedTable, columns: Sequence[str], condition: str) -> list[str]:
     """List the columns that have values, which all meet a condition; the first refute most."""
-    for rows in (select_first_rows(table), STAGED_ROWS):
+    for rows in (_select_first_rows(table), STAGED_ROWS):
         met = find_conditions_met(table, rows, {column: [condition] for column in columns})
         columns = [column for column in columns if condition in met.get(column, {condition})]
     return list(columns)
@@ -211,7 +213,7 @@ def find_first_cells(
     ``length`` is in characters.  A column without such values is left out.
     """
     found: dict[str, list[tuple[int, str]]] = {}
-    for rows in (select_first_rows(table), STAGED_ROWS):
+    for rows in (_select_first_rows(table), STAGED_ROWS):
         missing = [column for column in columns if len(found.get(column, ())) < count]
         for some in table.rows.split_columns(missing):
             query = SQL(
@@ -231,7 +233,6 @@ def find_first_cells(
 
 
 def find_first_values(table: StagedTable, columns: Sequence[str], condition: str) -> dict[str, str]:
-    """Find the first value of each column that meets a condition, cut short."""
     found = find_first_cells(table, columns, condition)
     return {column: value for column, ((_line, value),) in found.items()}
 

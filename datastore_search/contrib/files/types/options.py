@@ -10,7 +10,7 @@ from typing import Any
 from django.conf import settings
 from django.utils.translation import gettext_lazy as _
 
-from ....models import Resource, Translations
+from ....models import Resource
 from ..formats.options import Group, Kind, Option, ReadOptions, option
 from ..models import Mode
 from .field_formats import parse_field_format
@@ -18,8 +18,6 @@ from .schema import parse_table_schema
 
 
 class BadRowsChoice(StrEnum):
-    """What a load does with a file that has rows that cannot be loaded."""
-
     REFUSE = "refuse"
     SKIP = "skip"
 
@@ -149,7 +147,6 @@ class LoadOptions(ReadOptions):
 
     @property
     def should_refuse_bad_rows(self) -> bool:
-        """Whether a single bad row refuses the file."""
         return self.bad_rows == BadRowsChoice.REFUSE
 
     def select_content_options(self) -> LoadOptions:
@@ -242,7 +239,11 @@ def save_options(
         if description := descriptions.get(field_.name):
             field_.label = field_.label or description.label
             field_.notes = field_.notes or description.notes
-            field_.translations = _add_translations(field_.translations, description.translations)
+            own, added = field_.translations, description.translations
+            field_.translations = {
+                language: {**added.get(language, {}), **own.get(language, {})}
+                for language in {**own, **added}
+            }
         if unit := (units or {}).get(field_.name):
             field_.extra_info = {**field_.extra_info, "unit": unit}
         if known != [getattr(field_, name) for name in names]:
@@ -252,11 +253,3 @@ def save_options(
 
 def _reset_unsaved_options(options: LoadOptions) -> LoadOptions:
     return LoadOptions(**{name: getattr(options, name) for name in _SAVED})
-
-
-def _add_translations(translations: Translations, added: Translations) -> dict[str, dict[str, str]]:
-    """Add translations where there are none yet."""
-    return {
-        language: {**added.get(language, {}), **translations.get(language, {})}
-        for language in {**translations, **added}
-    }

@@ -26,8 +26,6 @@ from .field_formats import FORMAT_SEPARATOR
 
 @dataclass(frozen=True, slots=True)
 class FieldDescription:
-    """The title and the description of a field, and their translations."""
-
     label: str = ""
     notes: str = ""
     translations: Translations = field(default_factory=dict)
@@ -80,7 +78,14 @@ def parse_table_schema(given: object) -> TableSchema:
         notices.append(Notice("notice.schema_ignored", names=", ".join(sorted(ignored))))
     return TableSchema(
         types={name: format_name for name, format_name in types.items() if format_name},
-        descriptions={each["name"]: _parse_description(each) for each in fields},
+        descriptions={
+            each["name"]: FieldDescription(
+                each.get("title", "").strip()[:MAX_LABEL_LENGTH],
+                each.get("description", "").strip(),
+                split_translations(each, TEXTS, LANGUAGE_SEPARATOR)[0],
+            )
+            for each in fields
+        },
         missing_values=_parse_missing_values(schema),
         primary_key=_parse_primary_key(schema, names),
         notices=tuple(notices),
@@ -124,15 +129,6 @@ def _check_field(given: object, position: int) -> Mapping[str, Any]:
         ):
             raise InvalidSchema("schema.not_a_text", name=name, field=given["name"])
     return given
-
-
-def _parse_description(given: Mapping[str, Any]) -> FieldDescription:
-    translations, _others = split_translations(given, TEXTS, LANGUAGE_SEPARATOR)
-    return FieldDescription(
-        given.get("title", "").strip()[:MAX_LABEL_LENGTH],
-        given.get("description", "").strip(),
-        translations,
-    )
 
 
 def _parse_missing_values(schema: Mapping[str, Any]) -> tuple[str, ...]:
@@ -200,29 +196,23 @@ def _choose_format(given: Mapping[str, Any], notices: list[Notice]) -> str:
         raise InvalidSchema("schema.unknown_type", type=type_name)
     if type_name == "year":
         return kinds[0].name
-    chosen = _choose_among(kinds, given) if kinds else None
+    if not kinds:
+        chosen = None
+    elif kinds[0].is_number:
+        chosen = _choose_number_format(sorted(kinds, key=attrgetter("is_double")), given)
+    elif kinds[0].is_moment:
+        chosen = _choose_moment(kinds, given)
+    else:
+        fits = not kinds[0].is_boolean or all(
+            {*_get_words(given, name)} <= known for name, known in _BOOLEANS
+        )
+        chosen = kinds[0].name if fits else None
     if chosen is None:
+        wanted = given.get("format") or "default"
         notices.append(
-            Notice(
-                "notice.format_ignored",
-                field=given["name"],
-                type=type_name,
-                format=given.get("format") or "default",
-            )
+            Notice("notice.format_ignored", field=given["name"], type=type_name, format=wanted)
         )
     return chosen or ""
-
-
-def _choose_among(kinds: Sequence[FieldType], given: Mapping[str, Any]) -> str | None:
-    """Choose a format of one of the types that a type of a Table Schema may be; None for none."""
-    if kinds[0].is_number:
-        return _choose_number_format(sorted(kinds, key=attrgetter("is_double")), given)
-    if kinds[0].is_moment:
-        return _choose_moment(kinds, given)
-    fits = not kinds[0].is_boolean or all(
-        {*_get_words(given, name)} <= known for name, known in _BOOLEANS
-    )
-    return kinds[0].name if fits else None
 
 
 _GROUPS = {"", ",", ".", " ", "\u00a0", "\u202f", "'", "\u2019"}
