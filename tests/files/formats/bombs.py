@@ -96,15 +96,6 @@ def build_ods(content: str, *, above: str = "") -> bytes:
     )
 
 
-def build_looping_xls() -> bytes:
-    """Build an XLS whose chain of sectors is a loop."""
-    content = bytearray((FILES / "old.xls").read_bytes())
-    (first,) = struct.unpack_from("<I", content, 76)  # the sector with the table of chains
-    for sector in range(8):
-        struct.pack_into("<I", content, (first + 1) * 512 + 4 * sector, (sector + 1) % 8)
-    return bytes(content)
-
-
 # GeoPackages --------------------------------------------------------------------------------------
 
 _PAGE_BYTES = 512
@@ -188,7 +179,7 @@ BOMBS: Mapping[str, Callable[[], bytes | str]] = {
     "open_attributes.xlsx": lambda: build_xlsx(_build_cells("<c r=", _MB)),
     "open_formulas.xlsx": lambda: build_xlsx(_build_cells('<c r="A2" t="e"><f>', _MB)),
     "long_prefix.xlsx": lambda: build_xlsx(_HEAD + _ROW + "<" + "a" * 8 * _MB),
-    "looping.xls": build_looping_xls,
+    "looping.xls": (FILES / "looped.xls").read_bytes,
     "long_sheet_name.xlsx": lambda: build_xlsx(
         workbook="<workbook><sheet " + "a" * 4 * _MB + "/></workbook>"
     ),

@@ -1,9 +1,10 @@
-"""Names made of headers, and what is said of them."""
+"""Names made of headers, what is said of them, and footers."""
 
 from __future__ import annotations
 
 import pytest
 
+from datastore_search.contrib.files.formats.footers import LastRow, find_footer
 from datastore_search.contrib.files.formats.header_rows import (
     clean_labels,
     describe_name_changes,
@@ -63,3 +64,19 @@ def test_nothing_is_said_of_a_header_that_is_kept() -> None:
 
 def test_a_label_is_the_header_cut_to_what_can_be_kept() -> None:
     assert clean_labels(("two\nlines", "x" * 600, "\0\udfff")) == ("two\nlines", "x" * 500, "��")
+
+
+_FOOTERS = (
+    *("Total", "TOTAL:", "Grand total", "Summe", "Insgesamt", "Total général", "Tổng cộng"),
+    *("المجموع", "Source: Ministry", "Quelle: Amt", "Nguồn: Bộ", "المصدر: الوزارة", "Note : x"),
+)
+_OTHERS = ("", "Total cost of roads", "Sources of the Nile", "Summer", "Notes", "Source")
+
+
+@pytest.mark.parametrize(
+    ("text", "footer"), [*((text, [3]) for text in _FOOTERS), *((text, []) for text in _OTHERS)]
+)
+def test_a_word_begins_a_footer(text: str, footer: list[int]) -> None:
+    rows = [LastRow(2, 2, 2, "row"), LastRow(3, 3, 2, text)]
+
+    assert find_footer(rows, width=2) == footer

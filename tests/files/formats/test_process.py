@@ -12,6 +12,7 @@ from threading import Timer
 from time import monotonic, sleep
 from typing import Any
 
+import duckdb
 import psutil
 import pytest
 from django.core.files.base import ContentFile
@@ -210,8 +211,7 @@ def test_many_cores_make_no_more_threads() -> None:
 
 
 @override_settings(DATASTORE_SEARCH_MAX_UNPACKED_BYTES=100_000)
-def test_what_is_staged_has_an_end(tmp_path: Path) -> None:
-    path = tmp_path / "file.csv"
+def test_what_is_staged_has_an_end(path: Path) -> None:
     path.write_text("a,b\n" + "".join(f"{n * 7919},{n * 104729}\n" for n in range(300_000)))
 
     with fails_with("archive.too_large"):
@@ -229,20 +229,19 @@ def test_neighbouring_rows_that_are_too_long_together_are_refused(
         read_file(path)
 
 
-def test_the_process_knows_no_secrets(path: Path, stand_in: Path, tmp_path: Path) -> None:
+def test_the_process_knows_no_secrets(
+    path: Path, stand_in: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     stand_in.write_text(
         "import json, os, sys\n"
         "request = json.loads(sys.stdin.readline())\n"
         "named = sorted(os.environ)\n"
         "raise SystemExit(json.dumps([named, sorted(request['settings'])]))"
     )
-    os.environ["DATABASE_PASSWORD"] = "secret"
+    monkeypatch.setenv("DATABASE_PASSWORD", "secret")
 
-    try:
-        with pytest.raises(process.UnexpectedReadingError) as error:
-            read_file(path)
-    finally:
-        del os.environ["DATABASE_PASSWORD"]
+    with pytest.raises(process.UnexpectedReadingError) as error:
+        read_file(path)
 
     environment, settings = json.loads(str(error.value).strip().splitlines()[-1])
     assert "PYTHONPATH" in environment
@@ -258,13 +257,70 @@ def test_the_process_imports_neither_models_nor_postgresql() -> None:
     assert found.stdout.strip() == "[]"
 
 
-def test_a_wide_table_is_opened_again(tmp_path: Path) -> None:
-    path = tmp_path / "wide.csv"
+def test_a_wide_table_is_opened_again(path: Path) -> None:
     names = [f"k{n}" for n in range(1_000)]
     path.write_text(",".join(names) + "\n" + (",".join("1" * 1_000) + "\n") * 50)
 
     with open_table(path, OPTIONS) as table:
         assert (len(table.names), table.count_rows()) == (1_000, 50)
+
+
+# What it may open ---------------------------------------------------------------------------------
+
+
+def test_a_staged_table_opens_no_other_file_and_keeps_its_settings(
+    path: Path, tmp_path: Path
+) -> None:
+    with open_table(path, OPTIONS) as table:
+        execute = table.connection.execute
+        for query in (
+            f"SELECT * FROM read_csv('{path}')",
+            f"SELECT * FROM read_text('{path}')",
+            f"SELECT * FROM glob('{tmp_path}/*')",
+            f"COPY (SELECT 1) TO '{tmp_path}/other.csv'",
+            f"ATTACH '{tmp_path}/other.duckdb' AS other",
+        ):
+            with pytest.raises(duckdb.PermissionException):
+                execute(query)
+        for setting in ("enable_external_access = true", "memory_limit = '100GB'"):
+            with pytest.raises(duckdb.InvalidInputException):
+                execute(f"SET {setting}")
+
+
+@pytest.mark.slow
+def test_a_staged_table_still_uses_its_folder_for_what_exceeds_memory(path: Path) -> None:
+    path.write_text("name\n" + "".join(f"{n}{'x' * 200}\n" for n in range(600_000)))
+
+    with (
+        override_settings(DATASTORE_SEARCH_LOAD_MEMORY_BYTES=100 * 2**20),
+        open_table(path, OPTIONS) as table,
+    ):
+        table.connection.execute("CREATE TEMP TABLE sorted AS FROM staged_rows ORDER BY f0 DESC")
+        spilled = table.connection.execute("SELECT count(*) > 0 FROM duckdb_temporary_files()")
+        assert spilled.fetchall() == [(True,)]
+        assert table.count_rows() == 600_000
+
+
+def test_the_process_that_reads_opens_no_other_file(tmp_path: Path) -> None:
+    path, other, folder = tmp_path / "file.csv", tmp_path / "other.csv", tmp_path / "working"
+    folder.mkdir()
+    for each in (path, other, folder / "unpacked.csv"):
+        each.write_text("name\nA\n")
+
+    with create_staging_area(folder) as staging_area:
+        staging_area.restrict(path)
+        read = staging_area.connection.execute
+        assert read(f"SELECT name FROM '{path}'").fetchall() == [("A",)]
+        assert read(f"SELECT name FROM '{folder}/unpacked.csv'").fetchall() == [("A",)]
+        for query in (
+            f"FROM '{other}'",
+            f"COPY (SELECT 1) TO '{other}'",
+            f"FROM glob('{tmp_path}/*')",
+        ):
+            with pytest.raises(duckdb.PermissionException):
+                read(query)
+        with pytest.raises(duckdb.InvalidInputException):
+            read("SET enable_external_access = true")
 
 
 # Loads and drafts ---------------------------------------------------------------------------------

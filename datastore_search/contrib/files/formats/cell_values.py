@@ -9,8 +9,6 @@ from decimal import Decimal
 from functools import cache
 from typing import Any, Literal
 
-from xlrd import xldate_as_datetime
-
 from ..messages import BadRow
 
 #: The digits that a double always holds, and those that tell it from all others.
@@ -114,6 +112,8 @@ def has_day(number_format: str) -> bool | None:
 
 def read_date(number: float, number_format: str, datemode: Literal[0, 1]) -> Any:
     """Read a number that is shown as a date, a time or a duration; days begin in 1900 or 1904."""
+    from xlrd import xldate_as_datetime  # noqa: PLC0415 - the readers of places do not need it
+
     try:
         if _DURATION.search(number_format):
             return timedelta(days=number)
