@@ -36,9 +36,9 @@ from .downloads.parameters import DumpParameters, build_dump_query, complete_que
 from .field_types import field_types
 from .guards import shares
 from .guards.shares import Client
+from .messages import DatastoreError
 from .messages.access import AccessDenied, UnknownResource
 from .messages.availability import QueryTooSlow, TemporarilyUnavailable
-from .messages.errors import DatastoreError
 from .messages.parameters import InvalidParameter, InvalidParameters, RefusedValue
 from .messages.requests import UnknownAction
 from .models import Reader, Resource
@@ -344,7 +344,6 @@ def _get_user(caller: Caller) -> Any:
 
 @contextmanager
 def _translate_errors() -> Iterator[None]:
-    """Raise everything that is wrong with parameters as ``InvalidParameters``."""
     try:
         yield
     except InvalidParameter as error:

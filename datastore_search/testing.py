@@ -36,5 +36,4 @@ def create_resource(
 
 
 def create_token_client(user: AbstractBaseUser) -> Client:
-    """Create a test client whose requests to the API are those of a user."""
     return Client(headers={"Authorization": issue_token(user)})

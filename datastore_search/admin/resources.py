@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, cast
 
 from django import forms
@@ -12,20 +12,20 @@ from django.core.paginator import Page
 from django.db import connections, models, router
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404
+from django.shortcuts import get_object_or_404, redirect
 from django.template.defaultfilters import filesizeformat
 from django.urls import NoReverseMatch, URLPattern, path, reverse
 from django.utils.html import format_html
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from ..database.statements import begin_write_transaction
 from ..database.tables import measure_record_tables
+from ..messages.availability import WriteBlocked
 from ..messages.bidi import show_bidi_controls
 from ..messages.numbers import format_count
 from ..models import Alias, Field, Resource
-from .field_parts import get_shown_rows, split_fields
-from .forms import FieldForm, ResourceForm
-from .lock_timeout import LockTimeoutAdmin
+from .forms import OPENED, FieldForm, ResourceForm, get_shown_rows, split_fields
 from .parts import get_page_address, parts
 from .permissions import (
     LabelledFormSet,
@@ -37,15 +37,12 @@ from .permissions import (
     has_permission,
 )
 from .translations import handle_translation, link_translations
-from .versions import OPENED
 
 #: The inputs of a field: its key, its resource, its type for the next load, its label, its notes.
 _INPUTS_OF_FIELD = 5
 
 
 class FieldFormSet(LabelledFormSet):
-    """The forms of those fields that are in ``rows``, among all of the resource."""
-
     rows = slice(None)
 
     def get_queryset(self) -> QuerySet[Field]:
@@ -97,15 +94,9 @@ class AliasInline(ResourceInline):
 
 
 @admin.register(Resource)
-class ResourceAdmin(ResourcePermissions, LockTimeoutAdmin, ViewableAdmin):
+class ResourceAdmin(ResourcePermissions, ViewableAdmin):
     form = ResourceForm
-    list_display = (
-        "title_display",
-        "name",
-        "access",
-        "records",
-        "size",
-    )
+    list_display = ("title_display", "name", "access", "records", "size")
     list_filter = ("private", "language", "table_version__origin")
     list_select_related = ("table_version",)
     search_fields = ("name", "title", "description", "id", "fields__name", "fields__label")
@@ -122,6 +113,28 @@ class ResourceAdmin(ResourcePermissions, LockTimeoutAdmin, ViewableAdmin):
 
     def has_delete_permission(self, request: HttpRequest, obj: Resource | None = None) -> bool:
         return has_permission(request, "delete", obj)
+
+    def changeform_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+        return self._run_with_lock_timeout(super().changeform_view, request, *args, **kwargs)
+
+    def delete_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+        return self._run_with_lock_timeout(super().delete_view, request, *args, **kwargs)
+
+    def changelist_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+        return self._run_with_lock_timeout(super().changelist_view, request, *args, **kwargs)
+
+    def _run_with_lock_timeout(
+        self, view: Callable[..., Any], request: HttpRequest, *args: Any, **kwargs: Any
+    ) -> Any:
+        """Change nothing, and say why, when another transaction holds a lock for too long."""
+        if request.method != "POST":
+            return view(request, *args, **kwargs)
+        try:
+            with begin_write_transaction(connections[router.db_for_write(Resource)]):
+                return view(request, *args, **kwargs)
+        except WriteBlocked as blocked:
+            messages.error(request, str(blocked))
+            return redirect(request.get_full_path())
 
     def get_urls(self) -> list[URLPattern]:
         added = [
@@ -144,18 +157,11 @@ class ResourceAdmin(ResourcePermissions, LockTimeoutAdmin, ViewableAdmin):
     def translation_view(
         self, request: HttpRequest, resource_id: uuid.UUID, language: str
     ) -> HttpResponse:
+        resource = self._get_changeable(request, resource_id)
         return cast(
             "HttpResponse",
-            self._run_with_lock_timeout(self._translate, request, resource_id, language),
+            self._run_with_lock_timeout(handle_translation, request, self, resource, language),
         )
-
-    def _translate(
-        self, request: HttpRequest, resource_id: uuid.UUID, language: str
-    ) -> HttpResponse:
-        resource = self._get_changeable(request, resource_id)
-        if request.method == "POST":  # another language may be saved at the same time
-            resource = Resource.objects.select_for_update().get(pk=resource.pk)
-        return handle_translation(request, self, resource, language)
 
     def _get_changeable(self, request: HttpRequest, resource_id: uuid.UUID) -> Resource:
         resource = get_object_or_404(Resource, pk=resource_id)
@@ -163,7 +169,6 @@ class ResourceAdmin(ResourcePermissions, LockTimeoutAdmin, ViewableAdmin):
         return resource
 
     def get_fieldsets(self, request: HttpRequest, obj: Resource | None = None) -> Any:
-        """Show the addresses and the key of a resource only once it exists."""
         about = (None, {"fields": ["title", "name", "description", "private", "language"]})
         indexes = (_("Indexes"), {"fields": ["indexes"], "classes": ["collapse"]})
         known = (
@@ -180,7 +185,6 @@ class ResourceAdmin(ResourcePermissions, LockTimeoutAdmin, ViewableAdmin):
     def get_inlines(
         self, request: HttpRequest, obj: Resource | None
     ) -> list[type[admin.options.InlineModelAdmin]]:
-        """Show the inlines of ``parts``, and fields only of a resource that exists."""
         added = [inline for part in parts.values() for inline in part.inlines]
         return [*added, AliasInline, *([FieldInline] if obj else [])]
 
@@ -246,13 +250,11 @@ class ResourceAdmin(ResourcePermissions, LockTimeoutAdmin, ViewableAdmin):
         return link_translations(resource)
 
     def view_on_site(self, resource: Resource) -> str | None:
-        """Link to the data page, if the resource has records and the portal the pages."""
         return get_page_address(resource)
 
     def response_add(
         self, request: HttpRequest, obj: Resource, post_url_continue: str | None = None
     ) -> HttpResponse:
-        """Let the part whose button was pressed answer."""
         for part in parts.values():
             if response := part.continue_after_adding(request, obj):
                 return response

@@ -40,7 +40,6 @@ class TokenAdmin(admin.ModelAdmin):
         return ("user",) if users and users.get_search_fields(request) else ()
 
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Require the permission, and to be a superuser for tokens of other users."""
         return super().has_view_permission(request, obj) and _can_manage(request, obj)
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
@@ -48,11 +47,9 @@ class TokenAdmin(admin.ModelAdmin):
         return False
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Require the permission, and to be a superuser for tokens of other users."""
         return super().has_delete_permission(request, obj) and _can_manage(request, obj)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        """List the user's own tokens, or for superusers all, from the database that issues them."""
         tokens = super().get_queryset(request).using(router.db_for_write(AuthToken))
         return tokens if _is_superuser(request) else tokens.filter(user=request.user)
 
@@ -82,7 +79,6 @@ class TokenAdmin(admin.ModelAdmin):
         )
 
     def response_add(self, request: HttpRequest, obj: Any, post_url_continue: Any = None) -> Any:
-        """Go back to the list; ``save_model`` has shown the token."""
         return self.response_post_save_add(request, obj)
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django import forms
-from django.conf.locale import LANG_INFO
 from django.contrib import messages
 from django.contrib.admin import ModelAdmin
 from django.contrib.admin.widgets import AdminTextareaWidget, AdminTextInputWidget
@@ -21,15 +21,12 @@ from django.utils.translation.trans_real import get_languages
 
 from ..models import MAX_LENGTHS, Field, Resource
 from ..web.languages import find_direction, get_own_name
-from .field_parts import get_shown_rows, split_fields
-from .versions import VersionedForm
+from .forms import VersionedForm, get_shown_rows, split_fields
 
 _OF_FIELDS = ("label", "notes")
 
 
 class TranslationForm(VersionedForm):
-    """The title and the description of a resource, and the label and notes of each field."""
-
     def __init__(
         self, resource: Resource, fields: Sequence[Field], language: str, *args: Any, **kwargs: Any
     ) -> None:
@@ -89,9 +86,10 @@ class TranslationForm(VersionedForm):
 def handle_translation(
     request: HttpRequest, owner: ModelAdmin, resource: Resource, language: str
 ) -> HttpResponse:
-    """Show the texts of a resource in a language, or change them."""
     if language not in get_languages():
         raise Http404
+    if request.method == "POST":  # another language may be saved at the same time
+        resource = Resource.objects.select_for_update().get(pk=resource.pk)
     every = list(resource.fields.all())
     part = split_fields(request, len(every), len(_OF_FIELDS))
     fields = every[get_shown_rows(part)]
@@ -123,13 +121,13 @@ def handle_translation(
 
 def link_translations(resource: Resource) -> SafeString:
     """Link the page of each enabled language, with the number of texts that it has."""
-    counts: dict[str, int] = {}
-    for translations in (
-        resource.translations,
-        *resource.fields.values_list("translations", flat=True),
-    ):
-        for language, texts in translations.items():
-            counts[language] = counts.get(language, 0) + len(texts)
+    counts = Counter[str]()
+    for each in (resource.translations, *resource.fields.values_list("translations", flat=True)):
+        counts.update({language: len(texts) for language, texts in each.items()})
+    shown = {
+        language: ngettext("%(count)s text", "%(count)s texts", count) % {"count": count}
+        for language, count in counts.items()
+    }
     return format_html(
         '<ul class="datastore-languages">{}</ul>',
         format_html_join(
@@ -142,19 +140,9 @@ def link_translations(resource: Resource) -> SafeString:
                     ),
                     language,
                     get_own_name(language),
-                    f" ({_format_count(counts[language])})" if language in counts else "",
+                    f" ({shown[language]})" if language in shown else "",
                 )
-                for language in sorted(get_languages(), key=lambda code: code not in counts)
+                for language in sorted(get_languages(), key=lambda code: code not in shown)
             ),
         ),
     )
-
-
-def _format_count(count: int) -> str:
-    return ngettext("%(count)s text", "%(count)s texts", count) % {"count": count}
-
-
-def list_language_choices() -> list[tuple[str, str]]:
-    """List the languages that plain texts may be in, enabled or not, by their own names."""
-    codes = sorted({*LANG_INFO, *get_languages()})
-    return [("", "–"), *((code, f"{get_own_name(code)} ({code})") for code in codes)]

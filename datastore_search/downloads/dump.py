@@ -45,7 +45,6 @@ class Dump:
 
     @property
     def has_labels(self) -> bool:
-        """Whether the header has labels, in place of names."""
         return self.parameters.get("headers") == "labels"
 
     @cached_property
@@ -59,7 +58,6 @@ class Dump:
 
     @property
     def start(self) -> bytes:
-        """The first bytes of a file of text."""
         return BOM if self.parameters.get("bom") else b""
 
 

@@ -17,7 +17,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from ..contributions import Table
-from ..messages.downloads import FormatNotInstalled, NoHeaderRow
+from ..messages.search import FormatNotInstalled, NoHeaderRow
 from .dump import Dump, compress_blocks
 from .text_rows import write_delimited, write_excel_csv, write_json, write_ndjson
 from .xml_rows import write_xml
@@ -50,7 +50,6 @@ class DumpFormat:
 
     @property
     def content_type(self) -> str:
-        """The type of the file, for a header."""
         return f"{self.media_type}; charset=utf-8" if self.is_text else self.media_type
 
     @property
@@ -65,7 +64,6 @@ class DumpFormat:
 
     @property
     def is_installed(self) -> bool:
-        """Return whether this portal can write the format."""
         return not self.package or _is_installed(self.package)
 
     def write_blocks(self, dump: Dump, *, gzip: bool = False) -> Generator[bytes]:

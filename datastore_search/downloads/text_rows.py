@@ -110,7 +110,6 @@ def begins_like_formula(text: str) -> bool:
 
 @join_pieces
 def write_json(dump: Dump, copy: RecordCopy) -> Generator[bytes]:
-    """Write the fields, and a list for each record."""
     described = describe_fields(copy.fields, dump.infos)
     fields = json.dumps(described, ensure_ascii=False, separators=(",", ":"))
     yield dump.start + f'{{\n  "fields": {fields},\n  "records": ['.encode()
@@ -122,7 +121,6 @@ def write_json(dump: Dump, copy: RecordCopy) -> Generator[bytes]:
 
 @join_pieces
 def write_ndjson(dump: Dump, _copy: RecordCopy) -> Generator[bytes]:
-    """Write an object for each record, each in a line of its own."""
     as_objects = replace(dump.query, records_format=RecordsFormat.OBJECTS)
     yield dump.start
     with RecordCopy(dump.read, as_objects).open_texts() as rows:

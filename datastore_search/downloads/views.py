@@ -52,7 +52,6 @@ class SessionAuthentication(BaseAuthentication):
     """Authenticate the session's user; a dump changes nothing, so it needs no CSRF check."""
 
     def authenticate(self, request: Request) -> tuple[AbstractBaseUser, str] | None:
-        """Find the session's user; None without one."""
         user = getattr(request._request, "user", None)  # noqa: SLF001 - Django's, behind REST framework's
         return (user, "session") if user is not None and user.is_authenticated else None
 
@@ -63,7 +62,6 @@ class DumpView(EnvelopeView):
     http_method_names = ("get", "head", "options")
 
     def get_authenticators(self) -> list[BaseAuthentication]:
-        """Add the session, for links on a page."""
         return [*super().get_authenticators(), SessionAuthentication()]
 
     def get_exception_handler(self) -> Callable[[Exception, dict[str, Any]], Response]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum, StrEnum
-from functools import cached_property
 from typing import Any, NamedTuple
 
 from django.utils.functional import Promise
@@ -113,71 +112,47 @@ class FieldType:
     #: The formats of the type that forms offer before all others; empty is the default format.
     common_formats: tuple[str, ...] = ()
 
-    @cached_property
-    def is_text(self) -> bool:
-        """Return whether an empty text is a value, not a missing one."""
-        return self.ordered is Ordered.TEXTS
+    # What the attributes above say of the values, computed once.
+    is_boolean: bool = field(init=False)
+    is_number: bool = field(init=False)
+    is_integer: bool = field(init=False)
+    #: Numbers of which a double holds all digits.
+    is_double: bool = field(init=False)
+    #: Days, times, or days with a time.
+    is_moment: bool = field(init=False)
+    #: Days with a time; in UTC if they have a zone.
+    is_timestamp: bool = field(init=False)
+    has_zone: bool = field(init=False)
+    #: Days, with or without a time.
+    has_day: bool = field(init=False)
+    #: Numbers, days or times, of which a range can be asked for.
+    has_range: bool = field(init=False)
+    #: An empty text is a value, not a missing one.
+    is_text: bool = field(init=False)
+    #: They may be words of a language.
+    has_words: bool = field(init=False)
+    #: Lists of values of one type; nested values may be lists or objects.
+    is_list: bool = field(init=False)
+    is_nested: bool = field(init=False)
+    #: Records can be sorted by them.
+    is_sortable: bool = field(init=False)
 
-    @cached_property
-    def is_boolean(self) -> bool:
-        """Return whether values are true or false."""
-        return self.table_schema_type == "boolean"
-
-    @cached_property
-    def is_number(self) -> bool:
-        return self.ordered is Ordered.NUMBERS
-
-    @cached_property
-    def is_integer(self) -> bool:
-        """Return whether values are whole numbers."""
-        return self.table_schema_type == "integer"
-
-    @cached_property
-    def is_double(self) -> bool:
-        """Return whether values are numbers of which a double holds all digits."""
-        return self.is_number and self.duckdb_type == "DOUBLE"
-
-    @cached_property
-    def is_moment(self) -> bool:
-        """Return whether values are days, times, or days with a time."""
-        return self.ordered is Ordered.DATES
-
-    @cached_property
-    def is_timestamp(self) -> bool:
-        """Return whether values are days with a time."""
-        return self.table_schema_type == "datetime"
-
-    @cached_property
-    def has_day(self) -> bool:
-        """Return whether values are days, with or without a time."""
-        return self.is_timestamp or self.table_schema_type == "date"
-
-    @cached_property
-    def has_zone(self) -> bool:
-        """Return whether values are moments in UTC."""
-        return self.duckdb_type == "TIMESTAMPTZ"
-
-    @cached_property
-    def has_range(self) -> bool:
-        """Return whether values are numbers, days or times, of which a range can be asked for."""
-        return self.is_number or self.is_moment
-
-    @cached_property
-    def is_sortable(self) -> bool:
-        """Return whether records can be sorted by a field of the type."""
-        return Operators.ORDER in self.operators
-
-    @cached_property
-    def is_nested(self) -> bool:
-        """Return whether values may be lists or objects."""
-        return Operators.CONTAINS in self.operators
-
-    @cached_property
-    def is_list(self) -> bool:
-        """Return whether values are lists of values of one type."""
-        return self.table_schema_type == "array"
-
-    @cached_property
-    def has_words(self) -> bool:
-        """Return whether values may be words of a language."""
-        return self.is_text or self.duckdb_type in {"VARCHAR[]", "JSON"}
+    def __post_init__(self) -> None:
+        kind, column = self.table_schema_type, self.duckdb_type
+        is_number, is_text = self.ordered is Ordered.NUMBERS, self.ordered is Ordered.TEXTS
+        vars(self).update(
+            is_boolean=kind == "boolean",
+            is_number=is_number,
+            is_integer=kind == "integer",
+            is_double=is_number and column == "DOUBLE",
+            is_moment=self.ordered is Ordered.DATES,
+            is_timestamp=kind == "datetime",
+            has_zone=column == "TIMESTAMPTZ",
+            has_day=kind in {"date", "datetime"},
+            has_range=is_number or self.ordered is Ordered.DATES,
+            is_text=is_text,
+            has_words=is_text or column in {"VARCHAR[]", "JSON"},
+            is_list=kind == "array",
+            is_nested=Operators.CONTAINS in self.operators,
+            is_sortable=Operators.ORDER in self.operators,
+        )

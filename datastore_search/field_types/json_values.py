@@ -209,11 +209,9 @@ class Expansion:
     """Count the digits that exponents add when PostgreSQL writes a value such as 1E+1000."""
 
     def __init__(self) -> None:
-        """Start at zero."""
         self._added = 0
 
     def dump_number(self, number: Decimal) -> str:
-        """Write a number, and count the digits that its exponent adds."""
         if (text := str(number)).find("E") < 0:
             return _dump_number(number)
         exponent = number.as_tuple().exponent
@@ -231,7 +229,6 @@ class Expansion:
 
 
 def refuse_constant(name: str) -> Never:
-    """Refuse ``NaN`` and the infinities, which JSON does not have."""
     raise ValueError(f"{name} is not JSON")
 
 
@@ -251,7 +248,6 @@ def parse_json_value(value: Json) -> str:
 
 
 def parse_storable(value: Json) -> str | None:
-    """Parse any value; one that PostgreSQL cannot store equals nothing."""
     try:
         return dump_json(value)
     except NotOfType:
@@ -267,7 +263,6 @@ def raise_unknown_notation(text: str) -> Never:
 
 
 def try_parse(value: Json, parse: Callable[[Json], str]) -> str | None:
-    """Parse a value without PostgreSQL; None for one that cannot be parsed so."""
     try:
         return parse(value)
     except (NotOfType, UnknownNotation):

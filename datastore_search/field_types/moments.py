@@ -39,7 +39,6 @@ _MAY_BE_MOMENT = re.compile("[0-9]{4}|[0-9]{1,2}:|[^A-Za-z]*[A-Za-z]")
 def _build_parser(
     pattern: str, parse: Callable[[str], _Moment], write: Callable[[_Moment], str]
 ) -> Callable[[Json], str]:
-    """Build the parser of a type in ISO's notation."""
     notation = re.compile(pattern)
 
     def read(value: Json) -> str:

@@ -45,6 +45,13 @@ _PLAIN_INTEGER = re.compile(r"0|-?[1-9][0-9]{0,18}")
 _PLAIN_FRACTION = re.compile(r"-?(0|[1-9][0-9]{0,30})\.[0-9]{1,30}")
 
 
+def _is_number(value: Json, *notations: re.Pattern[str]) -> bool:
+    """Return whether a value is a number, or a text in one of the notations."""
+    if isinstance(value, str):
+        return any(each.fullmatch(value) for each in notations)
+    return isinstance(value, int | Decimal) and not isinstance(value, bool)
+
+
 def _check_number(value: Json) -> Decimal:
     if isinstance(value, bool) or not isinstance(value, int | Decimal):
         raise NotOfType
@@ -56,13 +63,6 @@ def _require(text: str | None) -> str:
     if text is None:
         raise NotOfType
     return text
-
-
-def _is_number(value: Json, *notations: re.Pattern[str]) -> bool:
-    """Return whether a value is a number, or a text in one of the notations."""
-    if isinstance(value, str):
-        return any(each.fullmatch(value) for each in notations)
-    return isinstance(value, int | Decimal) and not isinstance(value, bool)
 
 
 def _is_kept(value: Json, parse: Callable[[Json], str]) -> bool:
@@ -145,11 +145,6 @@ def _parse_number(value: Json) -> Decimal | str:
     return Decimal(text)
 
 
-def _parse_numeric(value: Json) -> str:
-    """Parse a number with all its digits, also as text; NaN and the infinities only as text."""
-    return parse_json_value(_parse_number(value))
-
-
 def _parse_numeric_bound(value: Json) -> str:
     """Parse a number; one beyond PostgreSQL's range becomes infinite."""
     number = _parse_number(value)
@@ -172,47 +167,31 @@ def _dump_infinity(number: Decimal) -> str:
 # Doubles ------------------------------------------------------------------------------------------
 
 
-def _parse_float8(value: Json) -> str:
-    return _require(_parse_float8_operand(value))
+def _parse_float8_operand(value: Json, *, is_bound: bool = False) -> str | None:
+    """
+    Parse a number; out of range, a text is refused as in PostgreSQL, a number equals nothing.
 
-
-def _parse_float8_operand(value: Json) -> str | None:
-    """Parse a number; out of range, a text is refused as in PostgreSQL, a number equals nothing."""
+    As a bound, such a number becomes infinite, or 0.
+    """
     number = _parse_number(value)
     if isinstance(number, str):
         return dump_json(number)
-    double = _to_double(number)
-    if not _is_out_of_range(double, number):
-        return _format_double(double)
-    if isinstance(value, str):
-        raise NotOfType
-    return None
-
-
-def _parse_float8_bound(value: Json) -> str:
-    """Parse a number; one out of range becomes infinite, or 0."""
-    number = _parse_number(value)
-    if isinstance(number, str):
-        return dump_json(number)
-    double = _to_double(number)
-    if isinstance(value, str) and _is_out_of_range(double, number):
-        raise NotOfType
-    return _dump_infinity(number) if math.isinf(double) else _format_double(double)
-
-
-def _is_out_of_range(double: float, number: Decimal) -> bool:
-    return math.isinf(double) or (double == 0 and number != 0)
-
-
-def _format_double(double: float) -> str:
+    try:
+        double = float(number)
+    except OverflowError:
+        double = math.copysign(math.inf, number)
+    if math.isinf(double) or (double == 0 and number != 0):
+        if isinstance(value, str):
+            raise NotOfType
+        if not is_bound:
+            return None
+        if math.isinf(double):
+            return _dump_infinity(number)
     return repr(double).removesuffix(".0")
 
 
-def _to_double(number: Decimal) -> float:
-    try:
-        return float(number)
-    except OverflowError:
-        return math.copysign(math.inf, number)
+def _parse_float8(value: Json, *, is_bound: bool = False) -> str:
+    return _require(_parse_float8_operand(value, is_bound=is_bound))
 
 
 def build_double_json(number: str) -> str:
@@ -225,7 +204,6 @@ def build_double_json(number: str) -> str:
 
 
 def _select_digits(text: str) -> str:
-    """Select the digits of a number, without its sign, its point, its exponent, zeros around."""
     return f"trim(regexp_replace({text}, '[eE].*|[-+.]', '', 'g'), '0')"
 
 
@@ -267,7 +245,7 @@ FLOAT8 = FieldType(
     aliases=("float", "double", "double precision", "real", "float4"),
     parse_value=_parse_float8,
     parse_operand=_parse_float8_operand,
-    parse_bound=_parse_float8_bound,
+    parse_bound=partial(_parse_float8, is_bound=True),
     holds=lambda value: _is_number(value) and _is_kept(value, _parse_float8),
     read_python=float,
     sort_expression="{t}::float8",
@@ -294,7 +272,7 @@ NUMERIC = FieldType(
     name="numeric",
     label=_("number"),
     aliases=("decimal",),
-    parse_value=_parse_numeric,
+    parse_value=lambda value: parse_json_value(_parse_number(value)),
     parse_operand=lambda value: parse_storable(_parse_number(value)),
     parse_bound=_parse_numeric_bound,
     holds=lambda value: _is_number(value, _PLAIN_INTEGER, _PLAIN_FRACTION),

@@ -18,8 +18,8 @@ from types import TracebackType
 from django.db.backends.base.base import BaseDatabaseWrapper
 from psycopg import errors
 
+from ..messages import DatastoreError
 from ..messages.availability import ClientDisconnected, QueryTooSlow
-from ..messages.errors import DatastoreError
 from .shares import Client
 
 logger = logging.getLogger(__name__)

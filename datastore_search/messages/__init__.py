@@ -1,8 +1,14 @@
-"""Messages for people: a sentence and its parameters, rendered in the reader's language."""
+"""
+What the app says to people: errors and their messages, rendered in the reader's language.
+
+An exception names its condition in its class, and carries values as attributes.  Its message is
+translated when it is read, not when it is raised.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any, ClassVar
 
 from django.utils.functional import Promise
 
@@ -29,3 +35,16 @@ def render_message(template: str | Promise, parameters: Mapping[str, object]) ->
 def shorten(text: str, max_length: int) -> str:
     """Cut a text after ``max_length`` letters, and mark the cut."""
     return text if len(text) <= max_length else f"{text[:max_length]}…"
+
+
+class DatastoreError(Exception):
+    """The root of the tree; ``message`` names its values as ``%(name)s``."""
+
+    message: ClassVar[str | Promise]
+
+    def __init__(self, **values: Any) -> None:
+        super().__init__(values)
+        self.values = values
+
+    def __str__(self) -> str:
+        return render_message(self.message, self.values)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.utils.translation import gettext_lazy as _
 
-from .errors import DatastoreError
+from . import DatastoreError
 
 
 class UnknownResource(DatastoreError):

@@ -9,7 +9,7 @@ from typing import ClassVar, Final
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
-from .errors import DatastoreError
+from . import DatastoreError
 
 #: Sent as ``Retry-After`` where an error has no time of its own.
 RETRY_AFTER_SECONDS: Final = 5

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.utils.translation import gettext_lazy as _
 
-from .errors import DatastoreError
+from . import DatastoreError
 
 
 class InvalidParameter(DatastoreError):

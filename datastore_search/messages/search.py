@@ -1,4 +1,4 @@
-"""Parameters of a search that cannot be used."""
+"""Parameters of a search, or of a file of its records, that cannot be used."""
 
 from __future__ import annotations
 
@@ -131,3 +131,25 @@ class SubstringsNotSupported(InvalidParameter):
 class UnknownLanguage(InvalidParameter):
     parameter = "language"
     message = _("PostgreSQL has no text search configuration “%(language)s”.")
+
+
+class UnwritableFile(InvalidParameter):
+    """The reason is the format, or its options."""
+
+    parameter = "format"
+
+
+class FormatNotInstalled(UnwritableFile):
+    message = _("This portal cannot write %(format)s: its administrator must install %(package)s.")
+
+
+class NoHeaderRow(InvalidParameter):
+    parameter = "headers"
+    message = _("%(format)s has no header row. Leave “headers” out, or ask for another format.")
+
+
+class FileTooSlow(UnwritableFile):
+    message = _(
+        "Writing the file takes more than %(seconds)s seconds. Ask for fewer records or "
+        "fields, or for CSV."
+    )

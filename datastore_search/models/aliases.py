@@ -40,7 +40,6 @@ def check_alias(name: str) -> None:
 
 
 def validate_alias(name: str) -> None:
-    """Refuse what cannot be an alias, in a form."""
     try:
         check_alias(name)
     except InvalidAlias as error:
@@ -56,8 +55,6 @@ def validate_free_name(row: models.Model, name: str, resource_id: uuid.UUID) -> 
 
 
 class Alias(models.Model):
-    """Another name of a resource, which the API takes in place of its id."""
-
     resource_paths = ("resource_id",)
 
     resource = models.ForeignKey(

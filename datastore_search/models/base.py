@@ -68,7 +68,6 @@ class GuardedModel(models.Model):
         abstract = True
 
     def save(self, *args: Any, **options: Any) -> None:
-        """Save the row; its guarded fields only if it is new, copied, or they are named."""
         is_copied = options.get("using") not in {None, self._state.db}
         is_whole = self._state.adding or options.get("force_insert") or is_copied
         if options.get("update_fields") is None and not is_whole:
@@ -95,7 +94,6 @@ class PrimaryManager(models.Manager[_Model_co]):
     _queryset_class = ReportedQuerySet
 
     def get_queryset(self) -> models.QuerySet[_Model_co]:
-        """Mark the QuerySet as Django does before a write."""
         queryset = super().get_queryset()
         queryset._for_write = True  # type: ignore[attr-defined] # noqa: SLF001 - `using` would fix an alias, which subqueries may not mix
         return queryset

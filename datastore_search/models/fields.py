@@ -26,8 +26,6 @@ _SEPARATOR = "_"
 
 
 class Field(GuardedModel):
-    """A field of a resource, as the data dictionary describes it."""
-
     resource_paths = ("resource_id",)
     guarded_fields = frozenset({"name", "type", "position", "is_sparse", "has_order_index"})
 
@@ -67,7 +65,6 @@ class Field(GuardedModel):
         return show_bidi_controls(self.name)
 
     def clean(self) -> None:
-        """Check the translations, which no form shows as they are kept."""
         super().clean()
         validate_translations(self.translations, _TEXTS)
 
@@ -107,7 +104,6 @@ class Field(GuardedModel):
         return choose_text("label", self.label, self.translations, plain_language)
 
     def choose_notes(self, plain_language: str) -> LocalText:
-        """Choose the notes for the active language; plain texts are in ``plain_language``."""
         return choose_text("notes", self.notes, self.translations, plain_language)
 
     def choose_info(self, plain_language: str) -> dict[str, Any]:

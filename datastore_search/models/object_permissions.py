@@ -53,7 +53,6 @@ class Permitted:
 
     @property
     def is_everything(self) -> bool:
-        """Return whether the user has the permission in general."""
         return self.condition == _EVERYTHING
 
 

@@ -46,19 +46,16 @@ _TEXTS = frozenset({"title", "description"})
 
 
 def get_default_language() -> str:
-    """Return the text search configuration of a new resource."""
     return conf.SEARCH_LANGUAGE
 
 
 def validate_language(language: str) -> None:
-    """Refuse a name that is not a text search configuration of this PostgreSQL."""
     connection = connections[router.db_for_write(Resource)]
     if language not in list_search_languages(connection):
         raise ValidationError(str(UnknownLanguage(language=language)))
 
 
 def validate_indexes(kinds: Iterable[str]) -> None:
-    """Refuse an index that this server cannot have."""
     connection = connections[router.db_for_write(Resource)]
     if IndexKind.SUBSTRINGS in kinds and not has_trigrams(connection):
         raise ValidationError(str(SubstringsNotSupported()))
@@ -81,11 +78,7 @@ _MAX_ORDER_INDEXES = 32
 
 class ResourceQuerySet(ReportedQuerySet["Resource"]):
     def delete(self) -> tuple[int, dict[str, int]]:
-        """
-        Delete the resources and the tables of their records.
-
-        Raises: ``WriteBlocked``.
-        """
+        """Delete the tables of the records, too.  Raises: ``WriteBlocked``."""
         with begin_write_transaction(connections[self.db]):
             _drop_tables_on_commit(self, using=self.db)
             return super().delete()
@@ -99,7 +92,6 @@ class ResourceQuerySet(ReportedQuerySet["Resource"]):
         return find_permitted(user, permissions, self, max_checked=max_checked)
 
     def readable_by(self, user: Reader) -> Permitted:
-        """Find the resources whose records a user may read."""
         permitted = self.filter(private=True).permitted_to(user, "view")
         return replace(permitted, condition=models.Q(private=False) | permitted.condition)
 
@@ -154,7 +146,6 @@ _DEFERRED_FIELDS = ("field_formats", "fingerprint", "profiles")
 
 
 def _drop_tables_on_commit(resources: Iterable[Resource], *, using: str) -> None:
-    """Drop the record tables of resources once these are deleted."""
     versions = TableVersion.objects.using(using).filter(resource__in=resources)
     drop_tables_on_commit(list(versions.values_list("pk", flat=True)), using=using)
 
@@ -167,7 +158,6 @@ class _Infos(dict[str | None, Mapping[str, Mapping[str, Any]]]):
     """
 
     def __init__(self, resource: Resource) -> None:
-        """Keep what the entries are made of."""
         super().__init__()
         self._fields, self._plain_language = resource.schema, resource.content_language
 
@@ -188,8 +178,6 @@ class _Infos(dict[str | None, Mapping[str, Mapping[str, Any]]]):
 
 
 class Resource(GuardedModel):
-    """A table that a portal publishes."""
-
     guarded_fields = frozenset({"table_version", "primary_key", "options", "version"})
     resource_paths = ("pk",)
 
@@ -293,7 +281,6 @@ class Resource(GuardedModel):
         )
 
     def clean(self) -> None:
-        """Check the translations, which no form shows as they are kept."""
         super().clean()
         validate_translations(self.translations, _TEXTS)
 
@@ -304,11 +291,7 @@ class Resource(GuardedModel):
             validate_free_name(self, self.name, self.pk)
 
     def save(self, *args: Any, **options: Any) -> None:
-        """
-        Save the resource.
-
-        Raises: ``ValidationError`` for an invalid name, unless it is stored already.
-        """
+        """Refuse an invalid name, unless it is stored already.  Raises: ``ValidationError``."""
         names = options.get("update_fields")
         if "name" in vars(self) and (names is None or "name" in names):
             try:
@@ -321,11 +304,7 @@ class Resource(GuardedModel):
     save.alters_data = True  # type: ignore[attr-defined] # Django's mark
 
     def delete(self, *args: Any, **kwargs: Any) -> tuple[int, dict[str, int]]:
-        """
-        Delete the resource and the tables of its records.
-
-        Raises: ``WriteBlocked``.
-        """
+        """Delete the table of the records, too.  Raises: ``WriteBlocked``."""
         using = kwargs.get("using") or router.db_for_write(Resource, instance=self)
         with begin_write_transaction(connections[using]):
             _drop_tables_on_commit([self], using=using)
@@ -342,7 +321,6 @@ class Resource(GuardedModel):
 
     @property
     def types(self) -> dict[str, str]:
-        """Map the fields' names to the names of their types."""
         return {field.name: field.type for field in self.schema}
 
     @cached_property
@@ -351,7 +329,6 @@ class Resource(GuardedModel):
         return _Infos(self)
 
     def is_readable_by(self, user: Reader) -> bool:
-        """Return whether a user may read the records."""
         return not self.private or self.permits(user, "view")
 
     def get_absolute_url(self) -> str:
@@ -370,7 +347,6 @@ class Resource(GuardedModel):
 
     @property
     def chosen_index_kinds(self) -> list[str]:
-        """What the next table should be indexed by."""
         return list(conf.INDEXES if self.indexes is None else self.indexes)
 
     @property

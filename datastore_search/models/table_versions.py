@@ -129,8 +129,6 @@ _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
 
 def drop_tables_on_commit(table_ids: Iterable[int], *, using: str) -> None:
-    """Drop some record tables once the transaction is committed."""
-
     def drop() -> None:
         for table_id in table_ids:
             if not drop_record_table(connections[using], table_id):

@@ -36,7 +36,6 @@ class LocalText:
 
 
 def validate_content_language(language: str) -> None:
-    """Refuse an invalid language code."""
     if language not in LANG_INFO and language not in get_languages():
         raise ValidationError(_("This is not a language code, such as “vi” or “pt-br”."))
 

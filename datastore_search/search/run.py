@@ -31,7 +31,7 @@ from ..guards.shares import Client, StreamSlot
 from ..guards.watchdog import Watched
 from ..messages.access import RecordsIncomplete
 from ..messages.availability import ClientDisconnected, TemporarilyUnavailable
-from ..messages.downloads import FileTooSlow
+from ..messages.search import FileTooSlow
 from ..models import Resource
 from .plan import (
     Plan,

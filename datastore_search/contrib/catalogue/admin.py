@@ -6,9 +6,9 @@ from django.contrib import admin
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
+from ...admin.forms import VersionedFormSet
 from ...admin.parts import ResourcePart
 from ...admin.permissions import ResourcePermissions, has_permission
-from ...admin.versions import VersionedFormSet
 from ...models import Resource
 from .descriptions import METADATA
 from .models import Dataset

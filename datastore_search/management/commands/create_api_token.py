@@ -13,8 +13,6 @@ from ...web.tokens import issue_token
 
 
 class Command(BaseCommand):
-    """Issue a token for a user, and print only the token."""
-
     help = "Issue an API token for a user and print it; it cannot be shown again."
 
     def add_arguments(self, parser: CommandParser) -> None:

@@ -12,8 +12,6 @@ from ...models import Resource, drop_deleted_tables
 
 
 class Command(BaseCommand):
-    """Run every clean-up, and print what it reports."""
-
     help = "Mark interrupted loads as failed and drop the tables that no resource serves."
 
     def handle(self, *args: Any, **options: Any) -> None:

@@ -9,7 +9,7 @@ import pytest
 from django.conf import settings
 from django.test import Client, RequestFactory
 
-from datastore_search.admin.field_parts import get_shown_rows, split_fields
+from datastore_search.admin.forms import get_shown_rows, split_fields
 from datastore_search.field_types import MAX_FIELDS
 from datastore_search.models import Resource
 

@@ -17,7 +17,7 @@ from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.utils.translation import gettext
 
-from ....admin.field_parts import get_shown_rows, split_fields
+from ....admin.forms import get_shown_rows, split_fields
 from ....field_types import label_type
 from ....messages.numbers import format_count
 from ....models import Resource

@@ -27,7 +27,7 @@ from ....downloads.dump import BLOCK_BYTES, PROGRESS, REPORTED_ROWS, Dump
 from ....downloads.text_rows import begins_like_formula
 from ....field_types import get_field_type
 from ....messages.availability import NoRoomForAnswer
-from ....messages.downloads import UnwritableFile
+from ....messages.search import UnwritableFile
 from ....search import RecordCopy
 from ....search.records import MAX_SPOOL_BYTES
 from ..sources.files import create_working_folder

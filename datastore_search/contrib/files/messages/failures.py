@@ -7,7 +7,7 @@ from typing import Any, Self
 
 from django.utils.translation import gettext_lazy as _
 
-from ....messages.errors import DatastoreError
+from ....messages import DatastoreError
 from . import Message
 
 

@@ -19,8 +19,8 @@ from ....api.parameters import FieldNameField
 from ....downloads.dump import Dump, join_blocks
 from ....field_types import get_field_type
 from ....messages import shorten
-from ....messages.downloads import UnwritableFile
 from ....messages.parameters import InvalidParameter, UnknownField
+from ....messages.search import UnwritableFile
 from ....models import read_profiles
 from ....search import ID, RecordCopy
 from .places import GEOMETRIES, NUMBERS, PlaceFields, build_point, find_place_fields, read_geometry

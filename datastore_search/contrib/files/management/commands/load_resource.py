@@ -23,7 +23,7 @@ from django.utils.text import slugify
 from django.utils.translation import get_language
 
 from .....database.statements import explain_refusal
-from .....messages.errors import DatastoreError
+from .....messages import DatastoreError
 from .....models import IndexKind, Resource, validate_indexes
 from ...formats.options import Group, Kind, Option
 from ...jobs.queue import create_load
