@@ -47,6 +47,5 @@ def _browser() -> Iterator[Chrome]:
 
 @pytest.fixture
 def browser(_browser: Chrome) -> Iterator[Chrome]:
-    """A browser that remembers nothing."""
     yield _browser
     reset_browser(_browser)

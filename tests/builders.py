@@ -91,7 +91,6 @@ def create_resource(**values: Any) -> Resource:
 
 
 def describe(resource: Resource, **metadata: Any) -> None:
-    """Change the metadata of a resource."""
     rows = import_module("datastore_search.contrib.catalogue.models").Dataset.objects
     row = rows.get(resource=resource)
     for name, value in metadata.items():
@@ -198,17 +197,14 @@ def make_listed_resource(name: str, **values: Any) -> Resource:
 
 
 def grant(user: Any, verb: str, resource: Resource) -> None:
-    """Give a user or a group a permission on one resource, with django-guardian."""
     import_module("guardian.shortcuts").assign_perm(f"{verb}_resource", user, resource)
 
 
 def fetch_page(resource: Resource, query: Query) -> SearchAnswer:
-    """Read a page of a resource's records."""
     return with_consistent_read(resource.pk, lambda read: read_answer(read, query))
 
 
 def get_record_table(resource: Resource) -> str:
-    """Return the name of the table of a resource's records."""
     return f"datastore_search_record_{resource.table_version_id}"
 
 
@@ -223,7 +219,6 @@ def make_slow(resource: Resource, seconds: float = 30) -> None:
 
 
 def make_user(name: str = "reader", *, permissions: tuple[str, ...] = (), **values: Any) -> Any:
-    """Make a user who has some of the app's permissions."""
     user = get_user_model().objects.create_user(name, password="secret", **values)
     user.user_permissions.set(
         Permission.objects.filter(
@@ -239,26 +234,17 @@ def make_token(user: Any = None) -> str:
 
 
 def make_user_token(name: str, *verbs: str) -> str:
-    """Make a user with these permissions for resources and no password, and return a token."""
-    user = get_user_model().objects.create(username=name)
-    user.user_permissions.set(
-        Permission.objects.filter(
-            content_type__app_label="datastore_search",
-            codename__in=[f"{verb}_resource" for verb in verbs],
-        )
-    )
-    return issue_token(user)
+    """Make a user with these permissions for resources, and return a token."""
+    return issue_token(make_user(name, permissions=tuple(f"{verb}_resource" for verb in verbs)))
 
 
 def make_writer_token(name: str = "writer") -> str:
-    """Make a user with all permissions for resources, and return a token."""
     return make_user_token(name, "view", "add", "change", "delete")
 
 
 def ask(
     client: Any, parameters: Any, *, path: str = "/en/api/action/datastore_search", **headers: str
 ) -> Any:
-    """Send a request to ``datastore_search`` by POST."""
     return client.post(
         path,
         parameters if isinstance(parameters, str | bytes) else json.dumps(parameters),
@@ -268,7 +254,6 @@ def ask(
 
 
 def act(client: Any, action: str, parameters: Any, token: str = "", *, locale: str = "en") -> Any:
-    """Call an action by POST."""
     return client.post(
         f"/{locale}/api/3/action/{action}",
         json.dumps(parameters),
@@ -288,7 +273,6 @@ def get_result(response: Any, action: str = "datastore_search") -> dict[str, Any
 
 
 def get_ids(response: Any) -> list[int]:
-    """Return the ``_id`` of each record of an answer."""
     return [record["_id"] for record in get_result(response)["records"]]
 
 
@@ -318,7 +302,6 @@ def list_other_connections() -> set[int]:
 
 
 def run_command(*arguments: object, **options: Any) -> tuple[str, str]:
-    """Run a command, and return what it writes."""
     out, err = StringIO(), StringIO()
     call_command(*map(str, arguments), stdout=out, stderr=err, **options)
     return out.getvalue(), err.getvalue()

@@ -65,7 +65,6 @@ _SLOW_PARTS = 5
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """Choose the number of processes for ``--numprocesses auto``."""
     return min(_PROCESSES_PER_PROCESSOR * (os.cpu_count() or 1), _MAX_PROCESSES)
 
 
@@ -76,7 +75,6 @@ def pytest_report_header() -> str:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the option that chooses a part of the slow tests."""
     parser.addoption(
         "--slow-part",
         type=int,
@@ -158,14 +156,12 @@ def no_clients(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(autouse=True)
 def uploads(settings: Any, tmp_path: Path) -> Path:
-    """A folder for uploads, deleted after the test."""
     settings.MEDIA_ROOT = tmp_path / "media"
     return tmp_path / "media"
 
 
 @pytest.fixture
 def guardian(db: None) -> Iterator[None]:
-    """A portal with object permissions of django-guardian."""
     with install_guardian():
         yield
 

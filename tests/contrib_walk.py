@@ -33,7 +33,6 @@ class Walk:
     """The portal, its clients, and what has failed."""
 
     def __init__(self) -> None:
-        """Make a user, a token and a resource."""
         from django.contrib.auth import get_user_model  # noqa: PLC0415 - once Django is set up
         from django.test import Client  # noqa: PLC0415
 
@@ -46,7 +45,6 @@ class Walk:
         self.failures: list[str] = []
 
     def check(self, response: Any, address: str, statuses: tuple[int, ...] = (200,)) -> Any:
-        """Note an answer of another status."""
         if response.status_code not in statuses:
             body = b"".join(response) if response.streaming else response.content
             self.failures.append(f"{address}: {response.status_code} {body[:300]!r}")

@@ -50,6 +50,5 @@ def large_bodies(settings: Any) -> None:
 
 @pytest.fixture
 def staff(client: Client, db: None) -> Client:
-    """The client of a superuser."""
     client.force_login(make_user("boss", is_staff=True, is_superuser=True))
     return client

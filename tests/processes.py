@@ -28,7 +28,6 @@ MAX_WAIT_SECONDS = 240
 
 
 def build_database_url() -> str:
-    """Build the URL of the test's database."""
     parameters = {key: str(value or "") for key, value in connection.settings_dict.items()}
     user, password = quote(parameters["USER"], safe=""), quote(parameters["PASSWORD"], safe="")
     port = f":{parameters['PORT']}" if parameters["PORT"] else ""
@@ -52,7 +51,6 @@ def wait_until(condition: Callable[[], object], event: str, *, alive: Callable[[
 
 
 def find_free_port() -> int:
-    """Find a port that no program listens at."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
@@ -60,7 +58,6 @@ def find_free_port() -> int:
 
 
 def has_answer(port: int) -> bool:
-    """Return whether a portal answers at a port."""
     try:
         with urlopen(f"http://127.0.0.1:{port}/en/datastore/", timeout=30) as answer:
             return bool(answer.status == 200)

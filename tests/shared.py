@@ -48,7 +48,6 @@ class ModuleTransaction:
 
     @classmethod
     def end_current(cls) -> None:
-        """Roll the transaction back, if there is one."""
         if cls._current:
             transaction.set_rollback(True)
             cls._current._atomic.__exit__(None, None, None)
@@ -56,7 +55,6 @@ class ModuleTransaction:
 
 
 def commits(request: pytest.FixtureRequest) -> bool:
-    """Return whether the test of a fixture commits."""
     marker = request.node.get_closest_marker("django_db")
     is_marked = marker is not None and marker.kwargs.get("transaction", False)
     return is_marked or not {"transactional_db", "live_server"}.isdisjoint(request.fixturenames)

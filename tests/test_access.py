@@ -79,7 +79,6 @@ class Kind:
 
     @property
     def verbs(self) -> frozenset[str]:
-        """What such a user may do with the private resource."""
         if self.lost:
             return frozenset()
         return ALL_VERBS if self.is_superuser else self.permissions | self.granted
@@ -110,8 +109,6 @@ KINDS: dict[str, Kind] = {
 
 @dataclass(frozen=True)
 class Visitor:
-    """A user's means of access: the token for the API, the cookie of the session for pages."""
-
     kind: Kind
     token: str = ""
     session: str = ""
@@ -140,7 +137,6 @@ class Portal:
 
 
 def make_visitor(name: str, kind: Kind, hidden: Resource, other: Resource) -> Visitor:
-    """Make a user of this kind, with a token and a session."""
     user = make_user(
         name,
         permissions=tuple(f"{verb}_resource" for verb in kind.permissions),
@@ -221,7 +217,6 @@ def _portal(module_transaction: ModuleTransaction) -> Iterator[Portal]:
 
 @pytest.fixture
 def portal(_portal: Portal, db: None) -> Portal:
-    """A portal with django-guardian, and a private resource."""
     return _portal
 
 
@@ -237,8 +232,6 @@ def may_enter_admin(kind: Kind) -> bool:
 
 @dataclass(frozen=True)
 class Door:
-    """A door: the permission that it requires, and how to send the request."""
-
     name: str
     verb: str
     send: Send
@@ -597,7 +590,6 @@ def test_every_door_has_a_row() -> None:
 
 
 def list_portal_addresses(patterns: Iterable[Any]) -> Iterator[str]:
-    """List the names of addresses that have no namespace, and the namespaces."""
     for each in patterns:
         if isinstance(each, URLPattern):
             yield str(each.name)

@@ -43,7 +43,6 @@ class Stop(NamedTuple):
 
 
 def parse_ways() -> dict[str, list[Stop]]:
-    """The ways of the page, by title."""
     parts = re.split(r"^### The way of (.+)$", PAGE.read_text(), flags=re.MULTILINE)[1:]
     line = re.compile(r"^\d+\. `([\w/]+\.(?:py|sql))` · `([\w.]+)`", re.MULTILINE)
     return {

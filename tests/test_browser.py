@@ -69,7 +69,6 @@ def wait_for(browser: Chrome, selector: str, text: str) -> None:
 
 
 def upload_file(browser: Chrome, base: str, resource: Resource, path: Path) -> None:
-    """Upload a file, as far as its preview."""
     browser.get(f"{base}/en/admin/datastore_search/resource/{resource.pk}/load/")
     browser.find_element(By.NAME, "file").send_keys(str(path))
     browser.find_element(By.CSS_SELECTOR, "#content-main [type=submit]").click()

@@ -27,8 +27,6 @@ _FILE = re.compile(r"\.(?:css|h|html|js|json|md|py|sql|svg|vcl)$")
 
 
 class Text(NamedTuple):
-    """A comment or a docstring."""
-
     file: Path
     line: int
     text: str
@@ -53,7 +51,6 @@ def find_texts(file: Path) -> Iterator[Text]:
 
 @cache
 def list_identifiers(file: Path) -> frozenset[str]:
-    """The names that the code of a file uses."""
     names: set[str] = set()
     for node in ast.walk(ast.parse(file.read_text())):
         for attribute in ("id", "arg", "attr", "name", "value"):

@@ -109,7 +109,6 @@ def parse_tables(text: str) -> Iterator[Table]:
 
 
 def find_table(text: str, *header: str) -> Table:
-    """The first table that has a header beginning so."""
     found = [table for table in parse_tables(text) if table.header[: len(header)] == header]
     assert found, header
     return found[0]
@@ -131,7 +130,6 @@ def get_page_path(action: str) -> Path:
 
 
 def list_documented_parameters(action: str) -> list[str]:
-    """The parameters of an action that the reference names."""
     text = get_section(get_page_path(action), action)
     return find_table(text, "Name", "Meaning").names if "| Name |" in text else []
 
@@ -174,7 +172,6 @@ def list_check_ids() -> list[str]:
 
 
 def list_error_members(kind: type[InvalidParameter] = InvalidParameter) -> set[str]:
-    """The members of ``error`` that the exceptions name."""
     own = {kind.parameter} if hasattr(kind, "parameter") else set()
     return own.union(*map(list_error_members, kind.__subclasses__()))
 
@@ -557,7 +554,6 @@ def get_chapter(page: Path, title: str) -> str:
 
 
 def parse_curl_commands(texts: Iterable[str]) -> Iterator[list[str]]:
-    """The words of each curl command."""
     for text in texts:
         words = shlex.split(text.replace("\\\n", " "), comments=True)
         starts = [index for index, word in enumerate(words) if word == "curl"]
@@ -566,7 +562,6 @@ def parse_curl_commands(texts: Iterable[str]) -> Iterator[list[str]]:
 
 
 def run_curl(client: Client, words: list[str], token: str) -> Any:
-    """Send the request of a curl command."""
     path, body, pairs, headers = "", "", list[tuple[str, str]](), dict[str, str]()
     rest = iter(words)
     for word in rest:
@@ -589,7 +584,6 @@ def run_curl(client: Client, words: list[str], token: str) -> Any:
 
 @pytest.fixture(scope="module")
 def demo(module_transaction: ModuleTransaction) -> None:
-    """The demo's resources, users and tokens."""
     with read_in_test_process():
         call_command("demo", "--port", "0", stdout=StringIO())
 

@@ -51,7 +51,6 @@ class Portal(NamedTuple):
     folder: Path
 
     def run(self, *commands: str, **environment: str) -> str:
-        """Run commands in the portal's folder, and return their output."""
         text = ". .venv/bin/activate\n" + "\n".join(commands)
         environment = {**PORTAL_ENVIRONMENT, **environment}
         return self.server.run_commands(text, folder=self.folder, as_owner=False, **environment)
@@ -78,7 +77,6 @@ def portal(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Portal]:
 
 
 def list_blocks(page: Path, *languages: str) -> list[str]:
-    """List the code blocks of a page in one of the languages."""
     pattern = rf"^ *```(?:{'|'.join(languages)})\n(.*?)^ *```"
     blocks = re.findall(pattern, page.read_text(), re.DOTALL | re.MULTILINE)
     return [textwrap.dedent(block) for block in blocks]

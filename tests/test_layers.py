@@ -69,7 +69,6 @@ def test_no_modules_import_each_other_in_a_circle() -> None:
 
 
 def list_strings(path: Path) -> set[str]:
-    """The literal strings of a module."""
     nodes = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
     return {
         node.value

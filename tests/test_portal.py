@@ -135,7 +135,6 @@ def serve(server: Server, folder: Path, text: str) -> Iterator[None]:
 
 
 def read_answers(output: str) -> list[dict[str, Any]]:
-    """Read the envelopes in the output of several commands."""
     return [
         json.JSONDecoder().raw_decode(output, match.start())[0]
         for match in re.finditer(r'\{"help"', output)

@@ -44,7 +44,6 @@ def list_messages(response: Any) -> list[str]:
 
 
 def get_shown_token(response: Any) -> str:
-    """Return the token that a page shows."""
     (message,) = [text for text in list_messages(response) if "datastore-token" in text]
     return message.split('<code class="datastore-token">')[1].split("<")[0]
 

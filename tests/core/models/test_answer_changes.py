@@ -11,7 +11,7 @@ from django.test import Client
 
 from datastore_search.models import Alias, Field, Resource
 from datastore_search.signals import CATALOGUE_KEY, answers_changed
-from datastore_search.writing import Method, open_writer
+from datastore_search.writing import Method, Writer, open_writer
 
 from ...builders import act, make_resource, make_writer_token
 
@@ -31,19 +31,14 @@ def keys() -> Iterator[list[set[str]]]:
     answers_changed.disconnect(receive)
 
 
-def write_records(resource: Resource) -> None:
-    with open_writer(resource) as writer:
-        writer.write([{"code": "007"}], Method.INSERT)
-
-
 def write_by_the_api(resource: Resource) -> None:
     sent = {"resource_id": str(resource.pk), "method": "insert", "records": [{}], "force": True}
     assert act(Client(), "datastore_upsert", sent, make_writer_token()).status_code == 200
 
 
-def drop_table(resource: Resource) -> None:
+def use_writer(resource: Resource, change: Callable[[Writer], object]) -> None:
     with open_writer(resource) as writer:
-        writer.drop_table()
+        change(writer)
 
 
 def save_resource(resource: Resource) -> None:
@@ -51,49 +46,27 @@ def save_resource(resource: Resource) -> None:
     resource.save()
 
 
-def update_resources(resource: Resource) -> None:
-    Resource.objects.update(title="Another")
-
-
-def save_field(resource: Resource) -> None:
-    resource.fields.get(position=0).save()
-
-
-def update_fields(resource: Resource) -> None:
-    changed = list(resource.fields.all())
-    Field.objects.bulk_update(changed, ["label"])
-
-
-def delete_field(resource: Resource) -> None:
-    resource.fields.filter(name="code").delete()
-
-
-def create_alias(resource: Resource) -> None:
-    Alias.objects.create(resource=resource, name="new")
-
-
-def delete_alias(resource: Resource) -> None:
-    resource.aliases.get(name="old").delete()
-
-
-def delete_resource(resource: Resource) -> None:
-    resource.delete()
-
-
-def delete_resources(resource: Resource) -> None:
-    Resource.objects.all().delete()
-
-
-CHANGES = (
-    write_records, write_by_the_api, drop_table, save_resource, update_resources, save_field,
-    update_fields, delete_field, create_alias, delete_alias, delete_resource,
-    delete_resources,
-)  # fmt: skip
+CHANGES: dict[str, Callable[[Resource], object]] = {
+    "write records": lambda each: use_writer(
+        each, lambda writer: writer.write([{"code": "007"}], Method.INSERT)
+    ),
+    "write by the API": write_by_the_api,
+    "drop the table": lambda each: use_writer(each, lambda writer: writer.drop_table()),
+    "save the resource": save_resource,
+    "update resources": lambda _each: Resource.objects.update(title="Another"),
+    "save a field": lambda each: each.fields.get(position=0).save(),
+    "update fields": lambda each: Field.objects.bulk_update([*each.fields.all()], ["label"]),
+    "delete a field": lambda each: each.fields.filter(name="code").delete(),
+    "create an alias": lambda each: Alias.objects.create(resource=each, name="new"),
+    "delete an alias": lambda each: each.aliases.get(name="old").delete(),
+    "delete the resource": lambda each: each.delete(),
+    "delete resources": lambda _each: Resource.objects.all().delete(),
+}
 
 
 @pytest.mark.parametrize("change", CHANGES)
 def test_every_change_names_its_resource_once_it_is_committed(
-    transactional_db: None, keys: list[set[str]], change: Callable[[Resource], None]
+    transactional_db: None, keys: list[set[str]], change: str
 ) -> None:
     resource = make_resource(name="rivers")
     Alias.objects.create(resource=resource, name="old")
@@ -101,7 +74,7 @@ def test_every_change_names_its_resource_once_it_is_committed(
     keys.clear()
 
     with transaction.atomic():
-        change(resource)
+        CHANGES[change](resource)
         assert keys == []
 
     assert set().union(*keys) == {pk, CATALOGUE_KEY}

@@ -168,23 +168,20 @@ def test_the_database_refuses_what_no_program_has_checked(survey: Resource) -> N
     mine = Resource.objects.create(name="mine")
     named = Resource.objects.create(name=str(uuid.uuid4()))
 
-    for values in (
-        {"name": "door"},
-        {"name": str(survey.pk)},
-        {"name": str(survey.pk).upper()},
-        {"name": "new", "pk": uuid.UUID(named.name)},
+    Alias.objects.create(resource=mine, name="mine")
+
+    for change in (
+        lambda: Resource.objects.create(name="door"),
+        lambda: Resource.objects.create(name=str(survey.pk)),
+        lambda: Resource.objects.create(name=str(survey.pk).upper()),
+        lambda: Resource.objects.create(name="new", pk=uuid.UUID(named.name)),
+        lambda: Resource.objects.filter(pk=mine.pk).update(name="door"),
+        lambda: Alias.objects.create(resource=mine, name="survey"),
+        lambda: Alias.objects.filter(name="mine").update(resource=survey),
+        lambda: Alias.objects.filter(name="mine").update(name="survey"),
     ):
         with pytest.raises(IntegrityError), transaction.atomic():
-            Resource.objects.create(**values)
-    with pytest.raises(IntegrityError), transaction.atomic():
-        Resource.objects.filter(pk=mine.pk).update(name="door")
-    with pytest.raises(IntegrityError), transaction.atomic():
-        Alias.objects.create(resource=mine, name="survey")
-    Alias.objects.create(resource=mine, name="mine")
-    with pytest.raises(IntegrityError), transaction.atomic():
-        Alias.objects.filter(name="mine").update(resource=survey)
-    with pytest.raises(IntegrityError), transaction.atomic():
-        Alias.objects.filter(name="mine").update(name="survey")
+            change()
 
 
 # Old cases ----------------------------------------------------------------------------------------
