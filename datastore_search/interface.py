@@ -248,8 +248,7 @@ def create(caller: Caller, **options: Unpack[CreateOptions]) -> dict[str, Any]:
 
     Raises: ``AccessDenied``; ``InvalidParameters``; ``TemporarilyUnavailable``.
     """
-    result: dict[str, Any] = run_action(caller, "datastore_create", **options)
-    return result
+    return dict(run_action(caller, "datastore_create", **options))
 
 
 def upsert(
@@ -266,8 +265,7 @@ def upsert(
     Raises: as ``create``; ``UnknownResource``.
     """
     parameters = {"resource_id": resource_id, "records": records, **options}
-    result: dict[str, Any] = run_action(caller, "datastore_upsert", **parameters)
-    return result
+    return dict(run_action(caller, "datastore_upsert", **parameters))
 
 
 def delete(
@@ -281,8 +279,7 @@ def delete(
     Raises: as ``upsert``.
     """
     parameters = {"resource_id": resource_id, "filters": filters, **options}
-    result: dict[str, Any] = run_action(caller, "datastore_records_delete", **parameters)
-    return result
+    return dict(run_action(caller, "datastore_records_delete", **parameters))
 
 
 # Every action -------------------------------------------------------------------------------------

@@ -11,12 +11,10 @@ from django.core.checks import run_checks
 from django.core.management import call_command
 from django.db import connection
 
-from datastore_search import checks
 from datastore_search.checks import check_settings
 from datastore_search.conf import find_settings, list_settings
 from datastore_search.contrib.files.conf import conf as files_conf
 from datastore_search.contrib.files.jobs.task_framework import DummyBackend
-from datastore_search.database import server
 from datastore_search.database.server import measure_locks
 from datastore_search.models import IndexKind
 
@@ -145,10 +143,21 @@ def test_another_database_is_e001(settings: Any, monkeypatch: pytest.MonkeyPatch
     assert run_check_ids(databases=["default"]) == {"datastore_search.E001"}
 
 
-def test_an_old_server_is_e002(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(checks, "has_version", lambda _connection, _version: False)
+@pytest.mark.parametrize(
+    ("name", "value", "found"),
+    [
+        ("checks.has_version", lambda _connection, _version: False, "E002"),
+        ("checks.can_fold_case", lambda _connection: False, "W002"),
+        ("database.server._LOCKS_OF_A_DUMP", 10**6, "W013"),
+    ],
+)
+def test_an_unfit_database_is_found(
+    db: None, monkeypatch: pytest.MonkeyPatch, name: str, value: object, found: str
+) -> None:
+    assert measure_locks(connection)[1] >= 64 * 20
+    monkeypatch.setattr(f"datastore_search.{name}", value)
 
-    assert run_check_ids(databases=["default"]) == {"datastore_search.E002"}
+    assert run_check_ids(databases=["default"]) == {f"datastore_search.{found}"}
 
 
 def test_a_cache_that_keeps_nothing_is_w015_where_requests_are_counted(settings: Any) -> None:
@@ -178,12 +187,6 @@ def test_replicas_without_a_shared_cache_are_w023(settings: Any) -> None:
     assert run_check_ids() == set()
 
 
-def test_a_database_without_letters_is_w002(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(checks, "can_fold_case", lambda _connection: False)
-
-    assert run_check_ids(databases=["default"]) == {"datastore_search.W002"}
-
-
 def test_an_index_without_its_extension_is_w011(db: None, settings: Any) -> None:
     settings.DATASTORE_SEARCH_INDEXES = ("words", "substrings")
 
@@ -198,11 +201,9 @@ def test_tasks_that_are_read_from_a_replica_are_w010(settings: Any) -> None:
     assert run_check_ids() == {"datastore_search.W010"}
 
 
-@pytest.mark.parametrize(
-    "setting", ["DATASTORE_SEARCH_TASKS_BACKEND", "DATASTORE_SEARCH_TASKS_QUEUE"]
-)
-def test_an_unknown_backend_or_queue_is_e004(settings: Any, setting: str) -> None:
-    setattr(settings, setting, "nowhere")
+@pytest.mark.parametrize("name", ["TASKS_BACKEND", "TASKS_QUEUE"])
+def test_an_unknown_backend_or_queue_is_e004(settings: Any, name: str) -> None:
+    setattr(settings, f"DATASTORE_SEARCH_{name}", "nowhere")
 
     assert run_check_ids() == {"datastore_search.E004"}
 
@@ -233,12 +234,3 @@ def test_a_queue_of_its_own_and_servers_by_address_pass(settings: Any) -> None:
     settings.DATASTORE_SEARCH_TASKS_QUEUE = "long"
 
     assert run_check_ids() == set()
-
-
-def test_more_tables_than_a_dump_can_lock_are_w013(
-    db: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert measure_locks(connection)[1] >= 64 * 20
-    monkeypatch.setattr(server, "_LOCKS_OF_A_DUMP", 10**6)
-
-    assert run_check_ids(databases=["default"]) == {"datastore_search.W013"}

@@ -240,25 +240,14 @@ QUESTION = {
 }
 EVERYTHING: Mapping[str, list[dict[str, Any]]] = {
     "datastore_search": [
-        {
-            **QUESTION,
-            "sort": "_id",
-            "distinct": False,
-            "offset": 1,
-            "include_next_page": True,
-            "highlight": True,
-        }
+        QUESTION
+        | {"sort": "_id", "distinct": False, "offset": 1}
+        | {"include_next_page": True, "highlight": True}
     ],
     "datastore_facets": [{"facets": "n"}],
     "datastore_aggregate": [
-        {
-            "group_by": "n",
-            "metrics": "count",
-            "having": {"count": 1},
-            **QUESTION,
-            "sort": "n",
-            "offset": 0,
-        }
+        QUESTION
+        | {"group_by": "n", "metrics": "count", "having": {"count": 1}, "sort": "n", "offset": 0}
     ],
     "datastore_suggest": [{"field": "n", "prefix": "1"}, {"q": "rivr"}],
     "datastore_info": [{}],

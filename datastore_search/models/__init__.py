@@ -12,8 +12,8 @@ from .aliases import (
     validate_alias,
 )
 from .base import RESOURCE_ID, parse_resource_id
-from .fields import Field
 from .resources import (
+    Field,
     IndexKind,
     Reader,
     Resource,
