@@ -8,7 +8,7 @@ from pathlib import Path
 from pkgutil import iter_modules
 from typing import Any
 
-from django.apps import AppConfig, apps
+from django.apps import apps
 from django.conf import settings
 from django.core.cache.backends.dummy import DummyCache
 from django.core.checks import CheckMessage, Error, Tags, Warning, register
@@ -25,9 +25,7 @@ from .models import IndexKind, Resource
 
 
 @register(Tags.translation)
-def check_middleware(
-    app_configs: Sequence[AppConfig] | None, **options: Any
-) -> Iterator[CheckMessage]:
+def check_middleware(**_options: Any) -> Iterator[CheckMessage]:
     classes = [each for each in map(import_string, settings.MIDDLEWARE) if isinstance(each, type)]
     if not any(issubclass(each, LocaleMiddleware) for each in classes):
         yield Warning(
@@ -39,7 +37,7 @@ def check_middleware(
 
 
 @register(Tags.compatibility)
-def check_settings(app_configs: Sequence[AppConfig] | None, **options: Any) -> list[CheckMessage]:
+def check_settings(**_options: Any) -> list[CheckMessage]:
     """Require settings that exist, of a type and a value that they may have."""
     known = list_settings()
     messages: list[CheckMessage] = []
@@ -72,7 +70,7 @@ def _describe_unknown_setting(name: str, known: Iterable[str]) -> CheckMessage:
 
 
 @register(Tags.caches)
-def check_cache(app_configs: Sequence[AppConfig] | None, **options: Any) -> Iterator[CheckMessage]:
+def check_cache(**_options: Any) -> Iterator[CheckMessage]:
     """Require a cache that can count, where requests are counted."""
     cache = import_string(settings.CACHES["default"]["BACKEND"])
     if api_settings.DEFAULT_THROTTLE_CLASSES and issubclass(cache, DummyCache):
@@ -84,7 +82,7 @@ def check_cache(app_configs: Sequence[AppConfig] | None, **options: Any) -> Iter
 
 
 @register(Tags.compatibility)
-def check_vendor(app_configs: Sequence[AppConfig] | None, **options: Any) -> Iterator[CheckMessage]:
+def check_vendor(**_options: Any) -> Iterator[CheckMessage]:
     alias = router.db_for_write(Resource)
     if connections[alias].vendor != "postgresql":
         yield Error(
@@ -95,9 +93,7 @@ def check_vendor(app_configs: Sequence[AppConfig] | None, **options: Any) -> Ite
 
 
 @register(Tags.database)
-def check_server(
-    app_configs: Sequence[AppConfig] | None, databases: Sequence[str] | None = None, **options: Any
-) -> Iterator[CheckMessage]:
+def check_server(databases: Sequence[str] | None = None, **_options: Any) -> Iterator[CheckMessage]:
     """Require PostgreSQL 15, and a locale with letters outside ASCII."""
     alias = router.db_for_write(Resource)
     connection = connections[alias]
@@ -131,10 +127,7 @@ def check_server(
 
 
 @register(Tags.compatibility)
-def check_contrib_apps(
-    app_configs: Sequence[AppConfig] | None, **options: Any
-) -> Iterator[CheckMessage]:
-    """Require the packages that contrib apps need."""
+def check_contrib_apps(**_options: Any) -> Iterator[CheckMessage]:
     for config in apps.get_app_configs():
         if not isinstance(config, ContribAppConfig):
             continue
@@ -148,7 +141,7 @@ def check_contrib_apps(
 
 @register(Tags.database)
 def check_removed_apps(
-    app_configs: Sequence[AppConfig] | None, databases: Sequence[str] | None = None, **options: Any
+    databases: Sequence[str] | None = None, **_options: Any
 ) -> Iterator[CheckMessage]:
     """Require that contrib apps that have tables are installed."""
     alias = router.db_for_write(Resource)

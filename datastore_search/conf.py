@@ -256,7 +256,6 @@ def find_settings(app: str) -> dict[str, Setting[Any]]:
 
 
 def list_settings() -> dict[str, Setting[Any]]:
-    """List the settings of the core and of the installed contrib apps by their full names."""
     names = [each.name for each in apps.get_app_configs()]
     own = [name for name in names if f"{name}.".startswith(f"{__package__}.")]
     return {key: setting for name in own for key, setting in find_settings(name).items()}

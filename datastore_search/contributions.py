@@ -61,7 +61,6 @@ class Hook(Generic[T]):
         self.kind, self.entry = kind, entry
 
     def entries(self, entry: T) -> Contribution:
-        """Contribute what takes the place of the core's own."""
         return Contribution(self.kind, (get_path(entry),), partial(setattr, self, "entry", entry))
 
 

@@ -22,8 +22,8 @@ from .api.views import ActionView, VersionView
 from .downloads.views import DumpView
 from .middleware import answer_unknown_address
 from .models.base import exclude_from_atomic_requests
+from .web.addresses import list_patterns
 from .web.errors import explain_failures
-from .web.routes import list_patterns
 
 app_name = "datastore_search"
 

@@ -262,6 +262,12 @@ def act(client: Any, action: str, parameters: Any, token: str = "", *, locale: s
     )
 
 
+def search(client: Any, resource: Resource | str, token: str = "", **sent: Any) -> Any:
+    """Search a resource, or one of this name, by POST."""
+    name = str(getattr(resource, "pk", resource))
+    return act(client, "datastore_search", {"resource_id": name, **sent}, token)
+
+
 def get_result(response: Any, action: str = "datastore_search") -> dict[str, Any]:
     """Return the result of an answer of an action that must be a success."""
     answer = response.json()

@@ -195,7 +195,7 @@ def without_counters(monkeypatch: pytest.MonkeyPatch) -> None:
         (
             "datastore_upsert",
             {"records": [{"_id": 1, "title": "Old bridge"}], "force": True},
-            92,
+            85,
             19,
         ),
     ],

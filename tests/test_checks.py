@@ -70,7 +70,7 @@ def test_no_setting_may_have_any_type(settings: Any, name: str) -> None:
     for value in (None, object(), {"a": []}, b"words"):
         setattr(settings, name, value)
 
-        assert "datastore_search.E009" in {each.id for each in check_settings(None)}, value
+        assert "datastore_search.E009" in {each.id for each in check_settings()}, value
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_no_setting_may_have_any_type(settings: Any, name: str) -> None:
 def test_an_unknown_setting_is_e012(settings: Any, name: str, hint: str) -> None:
     setattr(settings, name, 1)
 
-    (message,) = check_settings(None)
+    (message,) = check_settings()
 
     assert (message.id, message.hint) == ("datastore_search.E012", hint)
     assert message.is_serious()
@@ -94,10 +94,10 @@ def test_a_setting_of_an_app_that_is_not_installed_is_e012(
 ) -> None:
     del settings.DATASTORE_SEARCH_PAGES_VERSION
     settings.DATASTORE_SEARCH_MAP_TILES = {}
-    assert check_settings(None) == []
+    assert check_settings() == []
     monkeypatch.delitem(apps.app_configs, "datastore_search_pages")
 
-    (message,) = check_settings(None)
+    (message,) = check_settings()
 
     app = "datastore_search.contrib.pages"
     assert (message.id, message.msg, message.hint) == (

@@ -20,7 +20,7 @@ from django.core.management.base import BaseCommand
 from django.test import Client
 
 import datastore_search
-from datastore_search.api.actions import actions, table_metadata
+from datastore_search.api.actions import actions, search
 from datastore_search.api.actions.search import DEFAULT_LIMIT
 from datastore_search.api.authentication import MAX_SEARCH_BODY_BYTES
 from datastore_search.api.envelope import ERROR_TYPES, MAX_REPORTED_ERRORS
@@ -394,7 +394,7 @@ def test_the_reference_says_which_operators_fit_which_type() -> None:
 def test_the_reference_has_every_field_of_the_metadata() -> None:
     rows = find_table(read_text(SEARCH), "Field", "Type").rows
 
-    assert {row[0].strip("`"): row[1].strip("`") for row in rows} == table_metadata.FIELD_TYPES
+    assert {row[0].strip("`"): row[1].strip("`") for row in rows} == search.FIELD_TYPES
 
 
 LIMITS = [

@@ -138,7 +138,6 @@ def exception_handler(error: Exception, context: dict[str, Any]) -> Response:
 
 
 def describe_error(error: Exception) -> tuple[int, dict[str, Any]]:
-    """Describe an exception as a status and the members of ``error``."""
     if isinstance(error, rest.ValidationError) and isinstance(error.detail, Mapping):
         return status.HTTP_409_CONFLICT, cast("dict[str, Any]", error.detail)
     if isinstance(error, InvalidParameter | InvalidParameters):

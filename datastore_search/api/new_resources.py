@@ -46,21 +46,18 @@ TEXTS: Mapping[str, str] = {"name": "title", "description": "description"}
 
 
 class WordsField(ParameterField):
-    """A text of any length; numbers become text."""
+    """A text of any length, which may be cut; numbers become text."""
 
     default_error_messages = {"invalid": _("Must be text.")}
+
+    def __init__(self, *, cut_at: int | None = None, **options: Any) -> None:
+        self.cut_at = cut_at
+        super().__init__(**options)
 
     def to_internal_value(self, data: object) -> str:
         if not isinstance(data, str | int | Decimal):
             self.fail("invalid")
-        return str(data)
-
-
-class TitleField(WordsField):
-    """A title, which is cut."""
-
-    def to_internal_value(self, data: object) -> str:
-        return super().to_internal_value(data)[:MAX_TITLE_LENGTH]
+        return str(data)[: self.cut_at]
 
 
 class LanguageField(WordsField):
@@ -69,7 +66,6 @@ class LanguageField(WordsField):
     default_error_messages = {"code": _("Must be the code of a language.")}
 
     def to_internal_value(self, data: object) -> str:
-        """Spell the code as Django does, and check it."""
         language = super().to_internal_value(data).replace("_", "-").lower()
         try:
             validate_content_language(language)
@@ -85,10 +81,9 @@ class ResourceMembers(ActionParameters):
 
     @classmethod
     def list_stored(cls, _sent: Mapping[str, object], /) -> set[str]:
-        """List the members that are stored, of those that were sent or not."""
         return {*cls.get_declared()}
 
-    name = TitleField(help_text=_("The title, cut at 300 letters."))
+    name = WordsField(cut_at=MAX_TITLE_LENGTH, help_text=_("The title, cut at 300 letters."))
     description = WordsField(help_text=_("The description."))
     content_language = LanguageField(
         help_text=_("The language of `name` and `description`, as a code such as `vi`.")
@@ -231,7 +226,6 @@ def read_new_id(sent: object) -> uuid.UUID:
 
 
 def _check_name(name: str) -> str:
-    """Check the name of a new dataset."""
     try:
         Resource.name.field.clean(name, None)
     except ValidationError as error:

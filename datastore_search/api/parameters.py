@@ -315,8 +315,6 @@ class ResourceIdField(ParameterField):
 
 
 class ChoiceField(ParameterField):
-    """One of several words."""
-
     default_error_messages = {"choice": _("Value must be one of {choices}")}
 
     def __init__(self, choices: Collection[str], **options: Any) -> None:
@@ -417,8 +415,6 @@ class JsonNamesField(NamesField):
 
 
 class SortField(NamesField):
-    """Sort keys: a list, or a text separated by commas."""
-
     json_schema = {**NamesField.json_schema, "examples": [["amount desc", "code"]]}
     limit_text = _("At most {most} fields.")
     is_repeated_as_sent = True
@@ -458,7 +454,6 @@ class JsonField(ParameterField):
         return self.check(data)
 
     def check(self, data: object) -> Any:
-        """Refuse a value of another type."""
         return data
 
 
@@ -624,7 +619,6 @@ class ActionParameters(serializers.Serializer[Any]):
 
     @classmethod
     def entries(cls, **parameters: ParameterField) -> Contribution:
-        """Contribute parameters, as ``Table.entries`` does."""
         enter = partial(cls.get_declared().update, parameters)
         return Contribution(cls.__name__, tuple(parameters), enter)
 
@@ -633,7 +627,7 @@ class ActionParameters(serializers.Serializer[Any]):
         """Repeat parameters as they were understood, or as they were sent: sort keys."""
         return {
             name: sent[name] if field.is_repeated_as_sent else parsed[name]
-            for name, field in cls.get_declared().items()
+            for name, field in cast("dict[str, ParameterField]", cls._declared_fields).items()
             if field.is_repeated and name in parsed
         }
 
@@ -680,7 +674,6 @@ class ActionParameters(serializers.Serializer[Any]):
 
 @lru_cache(maxsize=200)  # of 11 kB each; clients use a few combinations
 def _get_serializer(kind: type[ActionParameters], sent: frozenset[str]) -> ActionParameters:
-    """Make the serializer of the parameters that were sent, once for each combination."""
     serializer = kind()
     for name, field in list(serializer.fields.items()):
         if name not in sent and not field.required:
@@ -711,8 +704,6 @@ class ResourceParameters(ActionParameters):
 
 
 class ConditionParameters(ActionParameters):
-    """The parameters that say which records are found, or counted."""
-
     filters = FiltersField(help_text=_("Conditions that the records meet."))
     q = FullTextQueryField(
         help_text=format_lazy(
@@ -761,8 +752,6 @@ class ConditionParameters(ActionParameters):
 
 
 class QueryParameters(ConditionParameters):
-    """The parameters that a search and a dump have in common."""
-
     limit = NonNegativeIntegerField(
         help_text=_("Maximum number of records; all if not given. 0 gives none.")
     )

@@ -15,7 +15,6 @@ def build_name(words: str) -> str:
 
 
 def schema_ref(name: str) -> Schema:
-    """Refer to a schema of an OpenAPI document."""
     return {"$ref": f"#/components/schemas/{name}"}
 
 
@@ -31,12 +30,10 @@ def list_of(items: Schema, **more: Any) -> Schema:
 
 
 def one_of(*forms: Schema) -> Schema:
-    """Describe a value that has one of several forms."""
     return {"oneOf": [*forms]}
 
 
 def enum_of(*texts: str) -> Schema:
-    """Describe a text that is one of several."""
     allowed: Schema = {"const": texts[0]} if len(texts) == 1 else {"enum": [*texts]}
     return {"type": "string", **allowed}
 

@@ -156,7 +156,6 @@ class EnvelopeRenderer(BaseRenderer):
         accepted_media_type: str | None = None,
         renderer_context: Mapping[str, Any] | None = None,
     ) -> bytes:
-        """Write the answer; without data it is empty."""
         if data is None:
             return b""
         result = data.get("result")
@@ -279,11 +278,9 @@ class EnvelopeView(Answering, APIView):
             check_throttles([throttle() for throttle in chosen], request, self)
 
     def get_exception_handler(self) -> Callable[[Exception, dict[str, Any]], Response]:
-        """Answer every failure with an envelope."""
         return exception_handler
 
     def options(self, request: Request, *args: Any, **kwargs: Any) -> Response:  # type: ignore[override] # the stubs mix Django's request with REST framework's
-        """List the allowed methods."""
         return Response(headers={"Allow": ", ".join(self.allowed_methods)})
 
 
@@ -291,7 +288,6 @@ class ActionView(EnvelopeView):
     """All actions, ``api/action/<name>``; a writing action answers only POST."""
 
     def post(self, request: Request, action: str) -> HttpResponseBase:
-        """Run an action and answer with its result."""
         if action not in actions:
             if action.rstrip("/") in actions:
                 raise TrailingSlash

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from datetime import timedelta
-from functools import partial
+from functools import lru_cache, partial
 from threading import Lock
 from typing import Any, Final, Literal, LiteralString, cast
 
@@ -226,6 +226,10 @@ _ALIAS_LOCK = 0x64735F616C696173
 _MAX_WRITERS: Final = 2
 
 
+#: For ``translate_errors``: of statements that have waited too long for a lock, or run too long.
+BLOCKED: Final = (errors.LockNotAvailable, WriteBlocked), (errors.QueryCanceled, WriteTooSlow)
+
+
 @dataclass(frozen=True, slots=True)
 class RowToLock:
     """A row of a table, by the value of its ``id``."""
@@ -255,16 +259,13 @@ def begin_write_transaction(
     """
     is_ours = not connection.in_atomic_block
     turn = _take_turn(row) if row and is_ours else nullcontext()
-    statement: sql.Composable = _LIMITS.format(
-        lock_ms=sql.Literal(to_milliseconds(WRITE_LOCK_TIMEOUT)),
-        ms=sql.Literal(to_milliseconds(conf.WRITE_TIMEOUT)),
-    )
+    statement: sql.Composable = _build_limits(WRITE_LOCK_TIMEOUT, conf.WRITE_TIMEOUT)
     if row is not None:
         lock = sql.SQL("SELECT FROM {table} WHERE id = {id} FOR NO KEY UPDATE").format(
             table=sql.Identifier(row.table), id=sql.Literal(row.id)
         )
         statement = sql.SQL("; ").join([statement, lock])
-    with turn, refuse_if_blocked(), begin_transaction(connection):
+    with turn, translate_errors(*BLOCKED), begin_transaction(connection):
         with connection.cursor() as cursor:
             cursor.execute(statement)
             lock_before, _lock, before, _now = cursor.fetchone()
@@ -272,6 +273,12 @@ def begin_write_transaction(
         yield is_found
         if not is_ours and not connection.needs_rollback:  # which restores them
             execute(connection, _RESTORE, [lock_before, before])
+
+
+@lru_cache
+def _build_limits(lock_timeout: timedelta, timeout: timedelta) -> sql.Composed:
+    lock_ms, ms = to_milliseconds(lock_timeout), to_milliseconds(timeout)
+    return _LIMITS.format(lock_ms=sql.Literal(lock_ms), ms=sql.Literal(ms))
 
 
 class Report(partial[Any]):
@@ -309,17 +316,6 @@ def begin_transaction(connection: BaseDatabaseWrapper) -> Iterator[None]:
         raise CommitUnconfirmed from error
     finally:
         end_watch()
-
-
-def refuse_if_blocked() -> AbstractContextManager[None]:
-    """
-    Translate the errors of statements that have waited too long for a lock, or run too long.
-
-    Raises: ``WriteBlocked``; ``WriteTooSlow``.
-    """
-    return translate_errors(
-        (errors.LockNotAvailable, WriteBlocked), (errors.QueryCanceled, WriteTooSlow)
-    )
 
 
 @contextmanager

@@ -14,17 +14,20 @@ import locale
 import re
 import uuid
 from functools import cache, lru_cache
+from importlib import import_module
 from typing import Final
 from urllib.parse import quote, urlencode
 
 from django.conf import settings
 from django.conf.locale import LANG_INFO
 from django.http import HttpRequest
-from django.urls import NoReverseMatch, get_script_prefix, reverse
+from django.urls import NoReverseMatch, URLPattern, get_script_prefix, reverse
 from django.utils import translation
 from django.utils.translation import get_supported_language_variant
 from django.utils.translation.trans_real import get_languages
 from rest_framework.request import Request
+
+from ..contributions import Table
 
 #: The fixed parts of paths, between the base that a client calls and the part that varies.
 _ROUTES = (
@@ -48,6 +51,15 @@ _ANY_ID: Final = uuid.UUID(int=0)
 
 #: A language with up to three subtags; longer names are not languages, and are not cached.
 TAG: Final = re.compile(r"/([A-Za-z]{2,3}(?:[-_][A-Za-z0-9]{2,8}){0,3})(?:/.*)?", re.DOTALL)
+
+
+#: Modules with ``urlpatterns``, whose names are in the namespace ``datastore_search``.
+routes: Table[str] = Table("addresses", str)
+
+
+def list_patterns() -> list[URLPattern]:
+    """List the addresses of other apps; ``urls`` asks when all have contributed."""
+    return [pattern for name in routes for pattern in import_module(name).urlpatterns]
 
 
 def find_path_language(path: str) -> str | None:
@@ -141,7 +153,6 @@ def find_search_path(request: HttpRequest) -> str:
 
 
 def keep_locale(request: HttpRequest | Request, path: str) -> str:
-    """Spell the locale of a path as the request does."""
     script = get_script_prefix()
     resolved = f"{script}{_get_first_part(request.path_info)}"
     requested = f"{script}{_get_first_part('/' + request.path.removeprefix(script))}"

@@ -50,7 +50,6 @@ def find_direction(language: str) -> str:
 
 
 def get_own_name(language: str) -> str:
-    """Get the name of a language of the portal in the language itself."""
     try:
         return str(get_language_info(language)["name_local"])
     except KeyError:  # one that Django does not know

@@ -221,7 +221,7 @@ class Answering:
 
     @abstractmethod
     def answer_request(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
-        """Answer a request."""
+        """Answer within the language of the path."""
 
     @abstractmethod
     def describe_question(self) -> Question:

@@ -34,11 +34,11 @@ from ..database.indexes import (
 from ..database.server import cast_texts
 from ..database.sessions import Session
 from ..database.statements import (
+    BLOCKED,
     RowToLock,
     begin_write_transaction,
     execute,
     lock_aliases,
-    refuse_if_blocked,
     translate_errors,
 )
 from ..database.tables import create_table, drop_indexes, has_outgrown_scans
@@ -135,7 +135,6 @@ class Writer:
     """One call's changes to one resource, which is locked meanwhile."""
 
     def __init__(self, connection: BaseDatabaseWrapper, resource_id: Any) -> None:
-        """Read the resource as it is under the lock."""
         self._connection = connection
         self.using = connection.alias
         self._resources = Resource.objects.using(self.using).filter(pk=resource_id)
@@ -254,7 +253,7 @@ class Writer:
         for name in names:
             check_alias(name)
         # Two writers that take names from each other would otherwise wait for each other.
-        with refuse_if_blocked():
+        with translate_errors(*BLOCKED):
             lock_aliases(self._connection)
         aliases = Alias.objects.using(self.using)
         aliases.filter(resource=self.resource).exclude(name__in=names).delete()
@@ -345,7 +344,7 @@ class Writer:
         version = self.resource.table_version
         if version is None or not self._is_changed:
             return
-        if has_outgrown_scans(self._connection, version.pk):
+        if any(self.counts.values()) and has_outgrown_scans(self._connection, version.pk):
             self._add_indexes(Indexes(version.indexes))
         added = self.counts["added"] - self.counts["deleted"]
         formats = json.dumps(dict(field_formats or {}))
@@ -358,7 +357,6 @@ class Writer:
             transaction.on_commit(send, using=self.using, robust=True)
 
     def roll_back(self) -> None:
-        """Roll all changes back when the block ends."""
         transaction.set_rollback(True, using=self.using)
 
     # ----------------------------------------------------------------------------------------------

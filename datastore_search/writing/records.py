@@ -225,7 +225,6 @@ def list_rows(members: Mapping[int, Mapping[str, str]]) -> Rows:
 
 
 def get_table_id(resource: Resource) -> int:
-    """Get the number of the record table of a resource."""
     if resource.table_version_id is None:
         raise UnknownResource(resource=resource.pk)
     return resource.table_version_id
@@ -244,7 +243,6 @@ class RecordTable:
         self._nulls = dict.fromkeys([field.name for field in resource.schema])
 
     def delete(self, where: Clause) -> int:
-        """Delete the records that meet a condition and return how many."""
         statement = sql.SQL("DELETE FROM {} WHERE {}").format(self._table, where.text)
         return write_rows(self._connection, statement, where.parameters)
 

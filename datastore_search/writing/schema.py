@@ -51,13 +51,15 @@ def change_fields(
     """
     Add the fields that a table does not have, and describe those that it has.
 
-    ``resource`` has ``table_version`` and ``schema``.  Fields that only the records name are added
-    too.  The type of a known field does not change.
+    ``resource`` has ``table_version`` and ``schema``.  Fields that only the first record names are
+    added too.  The type of a known field does not change.
 
     Raises: ``InvalidParameters``.
     """
     known = {field.name: field for field in resource.schema}
-    wanted = [*given, *_find_unlisted_fields(given, known, records)]
+    listed = {*known, *(each.name for each in given)}
+    first: Iterable[str] = records[0] if records else ()  # as CKAN, which looks at no other record
+    wanted = [*given, *(GivenField(name) for name in first if name not in listed)]
     _check_fields(wanted, known)
     new = [each for each in wanted if each.name not in known]
     named = {each.name for each in wanted}
@@ -66,14 +68,19 @@ def change_fields(
         Field.objects.using(connection.alias).filter(resource=resource, name__in=gone).delete()
         table_id = get_table_id(resource)
         ordered = [name for name in gone if known[name].has_order_index]
-        indexes = (name_order_index(table_id, name) for name in ordered)
-        drop_indexes(connection, *indexes)
+        drop_indexes(connection, *(name_order_index(table_id, name) for name in ordered))
         remove_fields(connection, table_id, gone)
     for each in wanted:
         if each.name in known and each.info is not None:
             known[each.name].info = _to_storable_json(each.info)
             known[each.name].save(using=connection.alias)
-    add_fields(connection, resource, [_build_field(resource, each, records) for each in new])
+    added = []
+    for each in new:
+        values = (record.get(each.name) for record in records)
+        kind = guess_type(values) if each.type is None else get_field_type(each.type)
+        added.append(Field(resource=resource, name=each.name, type=kind.name))
+        added[-1].info = _to_storable_json(each.info or {})
+    add_fields(connection, resource, added)
 
 
 def add_fields(
@@ -90,15 +97,6 @@ def add_fields(
     for position, field in enumerate(fields, first):
         field.position, field.is_sparse = position, is_sparse
     Field.objects.using(connection.alias).bulk_create(fields, batch_size=_FIELDS_PER_STATEMENT)
-
-
-def _find_unlisted_fields(
-    given: Sequence[GivenField], known: Mapping[str, Field], records: Sequence[Mapping[str, Any]]
-) -> list[GivenField]:
-    """Find the fields that the first record names and nothing else does, as CKAN does."""
-    named = {*known, *(each.name for each in given)}
-    first: Iterable[str] = records[0] if records else ()
-    return [GivenField(name) for name in first if name not in named]
 
 
 def _check_fields(wanted: Sequence[GivenField], known: Mapping[str, Field]) -> None:
@@ -135,19 +133,6 @@ def _is_type_name(name: str) -> bool:
     except KeyError:
         return False
     return True
-
-
-def _build_field(
-    resource: Resource, each: GivenField, records: Sequence[Mapping[str, Any]]
-) -> Field:
-    kind = (
-        get_field_type(each.type)
-        if each.type is not None
-        else guess_type(record.get(each.name) for record in records)
-    )
-    field = Field(resource=resource, name=each.name, type=kind.name)
-    field.info = _to_storable_json(each.info or {})
-    return field
 
 
 def _to_storable_json(value: Any) -> Any:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from . import info, search, status, write
-from .action import Action, Answer, actions
+from . import info, search, write
+from .action import Action, Answer, actions, help_show, status_show
 
 __all__ = ["Action", "Answer", "actions"]
 
@@ -11,6 +11,6 @@ actions.add(
     search.datastore_search,
     info.datastore_info,
     *write.write_actions,
-    status.help_show,
-    status.status_show,
+    help_show,
+    status_show,
 )

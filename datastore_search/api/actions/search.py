@@ -3,25 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from string import whitespace
 from typing import Any
 from urllib.parse import urlencode
 
 from django.utils.translation import get_language
 from django.utils.translation import gettext_lazy as _
+from psycopg import sql
 from rest_framework.request import Request
 
 from ...conf import conf
 from ...field_types import dump_json_as_sent
-from ...filters import parse_filters
+from ...filters import Clause, parse_filters
 from ...guards.shares import Client
+from ...models import Alias, Reader, Resource
 from ...search import (
     ConsistentRead,
     Query,
     RecordsFormat,
+    Relation,
     SearchAnswer,
     describe_fields,
+    open_snapshot,
     read_answer,
     retry_if_stale,
     with_consistent_read,
@@ -59,7 +63,6 @@ from ..schemas import (
     schema_ref,
 )
 from .action import Action, Answer
-from .table_metadata import TABLE_METADATA, read_table_metadata
 
 #: Records of an answer if no limit is given.
 DEFAULT_LIMIT = 100
@@ -135,6 +138,57 @@ def build_query(parameters: Mapping[str, Any]) -> Query:
         ),
     }
     return Query(**values)
+
+
+# ``_table_metadata`` ------------------------------------------------------------------------------
+
+#: The name of the pseudo table, used like a resource's id.
+TABLE_METADATA = "_table_metadata"
+
+FIELD_TYPES = {"name": "text", "oid": "int8", "alias_of": "text"}
+
+
+def read_table_metadata(reader: Reader, query: Query, client: Client) -> SearchAnswer:
+    """
+    Read the ids and aliases of the loaded resources that a user may read.
+
+    The page has no total where it would be wrong.
+
+    Raises: as ``read_answer``.
+    """
+    with open_snapshot(client) as session:
+        using = session.connection.alias
+        loaded = Resource.objects.using(using).filter(table_version__isnull=False)
+        readable = loaded.readable_by(reader)
+        named = loaded.filter(readable.condition).order_by().values_list("id", "table_version_id")
+        text, parameters = named.query.get_compiler(using).as_sql()
+        aliases = sql.Identifier(Alias._meta.db_table)
+        source = sql.SQL(_SOURCE).format(readable=sql.SQL(text), aliases=aliases)
+        relation = Relation(
+            source=Clause(source, list(parameters)),
+            types=FIELD_TYPES,
+            language="simple",
+            record_count=None,
+            row_locator="_id",
+        )
+        found = read_answer(ConsistentRead(session, relation), query)
+    return found if readable.is_complete else replace(found, total=None)
+
+
+_SOURCE = """(
+    SELECT _id, data, datastore_search_vector(data, 'simple') AS search
+    FROM (
+        SELECT row_number() OVER (ORDER BY oid, alias_of NULLS FIRST, name) AS _id,
+            jsonb_build_object('name', name, 'oid', oid, 'alias_of', alias_of) AS data
+        FROM (
+            WITH readable (id, oid) AS ({readable})
+            SELECT id::text AS name, oid, NULL AS alias_of FROM readable
+            UNION ALL
+            SELECT alias.name, oid, readable.id::text
+            FROM {aliases} AS alias JOIN readable ON readable.id = resource_id
+        ) AS named
+    ) AS numbered
+) AS record"""
 
 
 # The answer ---------------------------------------------------------------------------------------

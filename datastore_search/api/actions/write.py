@@ -69,8 +69,6 @@ from .action import Action, Answer
 
 
 class WritingParameters(ResourceParameters):
-    """The parameters of an action that writes records."""
-
     force = BooleanField(
         help_text=_("Write even if the records come from a file, and the next file replaces them."),
         shown_default="false",
@@ -80,8 +78,6 @@ class WritingParameters(ResourceParameters):
 
 
 class RecordsParameters(WritingParameters):
-    """The parameters of an action that takes records."""
-
     unchecked = frozenset({"records"})
 
     include_records = BooleanField(
@@ -92,7 +88,6 @@ class RecordsParameters(WritingParameters):
 def _find_writable_resource(
     request: Request, parameters: Mapping[str, Any], verb: str = "change"
 ) -> Resource:
-    """Find a loaded resource that the user may change."""
     name = ResourceParameters.get_name(parameters)
     resource = Resource.objects.named(name).filter(table_version__isnull=False).first()
     return check_may_write(request, resource, name, verb)

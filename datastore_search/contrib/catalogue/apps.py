@@ -13,7 +13,7 @@ class CatalogueConfig(ContribAppConfig):
         from ...admin.parts import parts
         from ...api.actions import actions
         from ...api.new_resources import CatalogueOfResources, catalogue
-        from ...web.routes import routes
+        from ...web.addresses import routes
         from .actions import catalogue_actions
         from .admin import metadata_of_resource
         from .resources import NewMembers, resource_actions, show_resource, store_metadata

@@ -14,8 +14,8 @@ class PagesConfig(ContribAppConfig):
     def contribute(self) -> Iterator[Contribution]:
         from ...downloads.formats import DumpFormat, formats
         from ...downloads.parameters import DumpParameters
+        from ...web.addresses import routes
         from ...web.errors import ErrorPages, error_pages
-        from ...web.routes import routes
         from .maps.geojson import PARAMETERS, write_geojson
         from .page import explain_failure, render_error_page
         from .sections import sections

@@ -12,13 +12,9 @@ from django.test import Client
 
 from datastore_search.models import Resource
 
-from ...builders import ask, check_error, get_ids, get_result, make_resource, make_slow
+from ...builders import ask, check_error, get_ids, get_result, make_resource, make_slow, search
 
 PATH = "/en/api/action/datastore_search"
-
-
-def search(client: Client, resource: Resource, **parameters: Any) -> Any:
-    return ask(client, {"resource_id": str(resource.pk), **parameters})
 
 
 def test_the_best_match_comes_first_with_its_rank(client: Client, db: None) -> None:

@@ -7,7 +7,6 @@ import io
 import json
 from collections.abc import Iterator, Mapping
 from typing import Any
-from unicodedata import normalize
 
 import pytest
 from django.contrib.auth import get_user_model
@@ -16,16 +15,12 @@ from django.test import Client
 from datastore_search.field_types import field_types
 from datastore_search.models import Resource
 
-from ...builders import ask, get_ids, get_result, make_resource, make_writer_token
+from ...builders import ask, get_result, make_resource, make_writer_token, search
 
 
 @pytest.fixture
 def token(db: None) -> str:
     return make_writer_token()
-
-
-def search(client: Client, resource: Resource, **sent: Any) -> Any:
-    return ask(client, {"resource_id": str(resource.pk), **sent})
 
 
 def create_resource(client: Client, token: str, body: str) -> Resource:
@@ -176,89 +171,6 @@ def test_the_least_and_greatest_doubles_come_back(client: Client, token: str) ->
     assert [float(cell) for cell in found_in_rows.split()] == results
 
 
-# Values from a file -------------------------------------------------------------------------------
-
-#: For each type the cells of a file and what is answered for them.
-BY_FILE: Mapping[str, list[tuple[str, str]]] = {
-    "text": [("x", '"x"'), ("007", '"007"'), ("Hà Nội", '"Hà Nội"'), ("🙂", '"🙂"'),
-             ("1.50", '"1.50"'), (" a ", '" a "'), ("two\nlines", '"two\\nlines"'),
-             ('say "x"', '"say \\"x\\""'),
-             ("\\N", '"\\\\N"'), ("NULL", '"NULL"')],
-    "int2": [("32767", "32767"), ("-32768", "-32768"), ("+7", "7"), ("007", "7")],
-    "int4": [("2147483647", "2147483647"), ("-2147483648", "-2147483648")],
-    "int8": [("9223372036854775807", "9223372036854775807"),
-             ("-9223372036854775808", "-9223372036854775808"),
-             ("9007199254740993", "9007199254740993")],
-    "numeric": [
-        ("12345678901234567890.12345678901234567890", "12345678901234567890.12345678901234567890"),
-        ("1200.50", "1200.50"), ("-0.10", "-0.10"), ("+.5", "0.5"), ("1e3", "1000"),
-        ("1e-7", "0.0000001"), ("000.50", "0.50"), ("NaN", '"NaN"'),
-        (f"{'9' * 1000}.{'1' * 1000}", f"{'9' * 1000}.{'1' * 1000}"),
-        ("Infinity", '"Infinity"'), ("-Infinity", '"-Infinity"'),
-    ],
-    "float8": [("0.1", "0.1"), ("9", "9"), ("9.0", "9"), ("1.5e2", "150"), ("nan", '"NaN"'),
-               ("inf", '"Infinity"'), ("-Infinity", '"-Infinity"'),
-               ("0.30000000000000004", "0.30000000000000004")],
-    "bool": [("true", "true"), ("F", "false"), ("yes", "true"), ("0", "false")],
-    "date": [("2024-02-29", '"2024-02-29"'), ("0001-01-01", '"0001-01-01"'),
-             ("9999-12-31", '"9999-12-31"')],
-    "timestamp": [
-        ("2024-02-29T12:34:56", '"2024-02-29T12:34:56.000"'),
-        ("2024-02-29 12:34:56.7", '"2024-02-29T12:34:56.700"'),
-        ("2024-02-29T12:34:56.78", '"2024-02-29T12:34:56.780"'),
-        ("2024-02-29T12:34:56.789", '"2024-02-29T12:34:56.789"'),
-        ("2024-02-29T12:34:56.7891", '"2024-02-29T12:34:56.789100"'),
-        ("2024-02-29T12:34:56.78912", '"2024-02-29T12:34:56.789120"'),
-        ("2024-02-29T12:34:56.789123", '"2024-02-29T12:34:56.789123"'),
-        ("2024-02-29", '"2024-02-29T00:00:00.000"'),
-        ("0001-01-01T00:00:00", '"0001-01-01T00:00:00.000"'),
-        ("9999-12-31T23:59:59.999999", '"9999-12-31T23:59:59.999999"'),
-    ],
-    "timestamptz": [("2024-02-29T12:34:56Z", '"2024-02-29T12:34:56.000+00:00"'),
-                    ("2024-02-29T12:34:56.789123+05:30", '"2024-02-29T07:04:56.789123+00:00"')],
-    "time": [("12:34:56", '"12:34:56"'), ("12:34:56.5", '"12:34:56.5"'),
-             ("12:34:56.000001", '"12:34:56.000001"')],
-    "inet": [("192.0.2.1", '"192.0.2.1"'), ("192.0.2.1/24", '"192.0.2.1/24"'),
-             ("2001:DB8:0::1", '"2001:db8::1"')],
-    "json": [('{"a": 1, "b": [2.50, {"c": null}]}', '{"a": 1, "b": [2.50, {"c": null}]}'),
-             ("[]", "[]"), ("[null, 1.10]", "[null, 1.10]"), ('"text"', '"text"'), ("true", "true"),
-             ("12345678901234567890123456789.10", "12345678901234567890123456789.10"),
-             ('{"é\\n": ""}', '{"é\\n": ""}'), ("null", "null")],
-    "_text": [('["a", "b"]', '["a", "b"]'), ("[]", "[]"), ('["a", null, ""]', '["a", null, ""]'),
-              ('["x,y", "\\"", "{}", "é"]', '["x,y", "\\"", "{}", "é"]')],
-    "_int4": [("[1, -2, null]", "[1, -2, null]"), ("[2147483647]", "[2147483647]"), ("[]", "[]")],
-    "_int8": [("[9223372036854775807, null]", "[9223372036854775807, null]")],
-    "_float8": [("[0.1, null]", "[0.1, null]"), ("[7.5]", "[7.5]"), ("[9]", "[9]"),
-                ('["NaN", "Infinity"]', '["NaN", "Infinity"]')],
-    "_bool": [("[true, false, null]", "[true, false, null]")],
-}  # fmt: skip
-
-
-def test_every_type_is_stored_from_a_file() -> None:
-    assert set(BY_FILE) == set(field_types)
-
-
-@pytest.mark.parametrize("kind", BY_FILE)
-def test_a_value_comes_back_from_a_file_exactly(client: Client, db: None, kind: str) -> None:
-    file = io.StringIO(newline="")
-    writer = csv.writer(file)
-    writer.writerows([["n", "v"], *enumerate(cell for cell, _ in BY_FILE[kind]), ["", ""]])
-
-    resource = make_resource(file.getvalue(), types={"v": kind})
-
-    results = read_field(client, resource, "v")
-    assert results[:-1] == [parse_json(text) for _, text in BY_FILE[kind]]
-    assert results[-1] is None
-
-
-def test_an_empty_text_in_a_file_is_no_null(client: Client, db: None) -> None:
-    resource = make_resource('t,n\n"",1\n,2\n" ",3\n')
-
-    assert read_field(client, resource, "t") == ["", None, " "]
-    assert get_ids(search(client, resource, filters={"t": None})) == [2]
-    assert get_ids(search(client, resource, filters={"t": ""})) == [1]
-
-
 # Names --------------------------------------------------------------------------------------------
 
 NAMES = [
@@ -274,12 +186,6 @@ NAMES = [
     "nulls first", "_x", "__", "_text", "a_b", "0", "1", "1e5", "true", "[0]", "a->>b", "a/b", "&",
     "<b>", "rank two words",
 ]  # fmt: skip
-
-#: The names that a header of a file keeps: with single blanks, composed letters and no invisible
-#: characters.
-FILE_NAMES = [
-    name for name in NAMES if name == normalize("NFC", " ".join(name.split())) and name != "\u200b"
-]
 
 WORDS = ["apple", "bread", "cheese"]
 
@@ -316,67 +222,49 @@ def check_name(client: Client, resource: Resource, name: str) -> None:
     assert results["records"] == [{"_id": 3}, {"_id": 2}]
 
 
-def table() -> str:
-    file = io.StringIO(newline="")
-    writer = csv.writer(file, quoting=csv.QUOTE_ALL)
-    rows = ([make_value(number, name) for name in FILE_NAMES] for number in range(3))
-    writer.writerows([FILE_NAMES, *rows])
-    return file.getvalue()
-
-
 @pytest.fixture(scope="module")
-def named_resources(django_db_setup: None, django_db_blocker: Any) -> Iterator[dict[str, Resource]]:
-    """The same records with the fields ``NAMES``, by the API and from a file."""
+def named_resource(django_db_setup: None, django_db_blocker: Any) -> Iterator[Resource]:
+    """Records with the fields ``NAMES``."""
     with django_db_blocker.unblock():
         token = make_writer_token("names")
-        fields = [{"id": name, "type": "text"} for name in NAMES]
+        fields = json.dumps([{"id": name, "type": "text"} for name in NAMES])
         records = [{name: make_value(number, name) for name in NAMES} for number in range(3)]
-        from_api = create_resource(
-            Client(),
-            token,
-            f'"fields": {json.dumps(fields)}, "records": {json.dumps(records)}',
-        )
-        from_file = make_resource(table(), name="names")
-        yield {"api": from_api, "file": from_file}
-        from_api.delete()
-        from_file.delete()
+        sent = f'"fields": {fields}, "records": {json.dumps(records)}'
+        resource = create_resource(Client(), token, sent)
+        yield resource
+        resource.delete()
         get_user_model().objects.get(username="names").delete()
 
 
 @pytest.fixture
-def named(db: None, named_resources: dict[str, Resource]) -> dict[str, Resource]:
-    return named_resources
+def named(db: None, named_resource: Resource) -> Resource:
+    return named_resource
 
 
-def test_any_name_can_be_requested(client: Client, named: dict[str, Resource]) -> None:
+def test_any_name_can_be_requested(client: Client, named: Resource) -> None:
     for name in NAMES:
-        check_name(client, named["api"], name)
+        check_name(client, named, name)
 
 
-@pytest.mark.parametrize(("door", "names"), [("api", NAMES), ("file", FILE_NAMES)])
-def test_all_names_come_back_together(
-    client: Client, named: dict[str, Resource], door: str, names: list[str]
-) -> None:
-    result = get_result(search(client, named[door]))
-    rows = [[make_value(number, name) for name in names] for number in range(3)]
+def test_all_names_come_back_together(client: Client, named: Resource) -> None:
+    result = get_result(search(client, named))
+    rows = [[make_value(number, name) for name in NAMES] for number in range(3)]
 
-    assert [field["id"] for field in result["fields"]] == ["_id", *names]
-    assert [list(record) for record in result["records"]] == [["_id", *names]] * 3
+    assert [field["id"] for field in result["fields"]] == ["_id", *NAMES]
+    assert [list(record) for record in result["records"]] == [["_id", *NAMES]] * 3
     assert [list(record.values())[1:] for record in result["records"]] == rows
-    lists = get_result(search(client, named[door], records_format="lists"))["records"]
+    lists = get_result(search(client, named, records_format="lists"))["records"]
     assert lists == [[number, *row] for number, row in enumerate(rows, 1)]
     for form, delimiter in (("csv", ","), ("tsv", "\t")):
-        text = get_result(search(client, named[door], records_format=form))["records"]
+        text = get_result(search(client, named, records_format=form))["records"]
         assert list(csv.reader(io.StringIO(text), delimiter=delimiter)) == [
             [str(number), *row] for number, row in enumerate(rows, 1)
         ]
 
 
-def test_a_field_hides_the_rank_of_the_same_name(
-    client: Client, named: dict[str, Resource]
-) -> None:
-    result = get_result(search(client, named["api"], q="apple"))
-    by_field = get_result(search(client, named["api"], q={"two words": "apple", "ABC": "apple"}))
+def test_a_field_hides_the_rank_of_the_same_name(client: Client, named: Resource) -> None:
+    result = get_result(search(client, named, q="apple"))
+    by_field = get_result(search(client, named, q={"two words": "apple", "ABC": "apple"}))
 
     assert [field["id"] for field in result["fields"]] == ["_id", *NAMES]
     assert result["records"][0]["rank"] == make_value(0, "rank")

@@ -23,15 +23,11 @@ from ...builders import (
     make_resource,
     make_user_token,
     make_writer_token,
+    search,
 )
 from ...typed import CELLS, get_column_name, open_cursor_year_first
 
 ACTION = "/en/api/action/"
-
-
-def search(client: Client, resource: Resource | str, **sent: Any) -> Any:
-    name = resource if isinstance(resource, str) else str(resource.pk)
-    return ask(client, {"resource_id": name, **sent})
 
 
 def read_records(client: Client, resource: Resource | str, **sent: Any) -> Any:

@@ -19,26 +19,14 @@ from datastore_search.field_types import field_types
 from datastore_search.filters.operators import operators
 from datastore_search.models import Resource
 
-from ...builders import act, make_token, make_user
+from ...builders import act, make_writer_token
 
 PATH = "/vi/api/action/datastore_search"
 EXAMPLES = int(os.environ.get("FUZZ_EXAMPLES", "100"))
 
 SQL = [
-    "'",
-    '"',
-    "\\",
-    ";--",
-    "%s",
-    "%",
-    "%(a)s",
-    "{}",
-    "' OR 1=1",
-    "$1",
-    "::regclass",
-    "\0",
-    "\ud800",
-]
+    "'", '"', "\\", ";--", "%s", "%", "%(a)s", "{}", "' OR 1=1", "$1", "::regclass", "\0", "\ud800",
+]  # fmt: skip
 NAMES = ["code", "subject", "amount", "seen", "_id", "rank", "data", "nope", "", *SQL]
 
 texts = st.one_of(
@@ -278,11 +266,7 @@ TABLE = "3d1f3b5c-6d0e-4c3e-9a59-2f6d0a5f1d11"
 @pytest.fixture
 def typed(client: Client, db: None) -> str:
     """A token, and a table of all types with a record in it."""
-    user = make_user(
-        "writer",
-        permissions=("view_resource", "add_resource", "change_resource", "delete_resource"),
-    )
-    token = make_token(user)
+    token = make_writer_token()
     response = act(
         client,
         "datastore_create",

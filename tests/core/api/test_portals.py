@@ -32,7 +32,7 @@ from datastore_search.messages.access import TokenWriteDenied
 from datastore_search.models import Resource
 from datastore_search.web.tokens import issue_token
 
-from ...builders import act, ask, check_error, get_ids, make_resource, make_token, make_user
+from ...builders import act, ask, check_error, get_ids, make_resource, make_token, make_user, search
 from ...shared import MAKE_READ_ONLY, MAKE_WRITABLE
 
 OURS = "datastore_search.api.authentication.BareTokenAuthentication"
@@ -55,11 +55,6 @@ def set_error(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Callable[[Excep
     """Return a function that sets the error of the custom authentication class."""
     settings.DATASTORE_SEARCH_AUTHENTICATION_CLASSES = [RAISING]
     return lambda error: monkeypatch.setattr(Raising, "error", error, raising=False)
-
-
-def search(client: Client, resource: Resource, token: str = "", **sent: Any) -> Any:
-    headers = {"Authorization": token} if token else {}
-    return ask(client, {"resource_id": str(resource.pk), **sent}, **headers)
 
 
 # Authentication classes ---------------------------------------------------------------------------
@@ -237,7 +232,7 @@ def collect_answers(client: Client, public: Resource, private: Resource, token: 
         client.get(f"/en/datastore/dump/{public.pk}?format=json"),
         client.get(f"/en/datastore/dump/{private.pk}"),
         client.options(f"{action}datastore_search"),
-        ask(client, {"resource_id": str(public.pk), "limit": 1.5}),
+        search(client, public, limit=1.5),
         ask(client, {"resource_id": str(private.pk)}, Authorization=token),
         act(client, "datastore_create", {"resource": {"name": "new"}}),
         act(client, "datastore_upsert", {"id": str(public.pk), "records": []}),

@@ -12,7 +12,7 @@ from django.test.utils import CaptureQueriesContext
 from datastore_search.filters.operators import TEXT_OPERATORS
 from datastore_search.models import Resource
 
-from ...builders import ask, check_error, get_ids, make_resource
+from ...builders import ask, check_error, get_ids, make_resource, search
 
 WORDS = [f"w{number}" for number in range(101)]
 NAMES = [f"f{number}" for number in range(101)]
@@ -22,7 +22,7 @@ TOO_MANY_WORDS = {"q": ["The full-text query has more than 100 words."]}
 def search_refused(client: Client, resource: Resource, **sent: Any) -> dict[str, Any]:
     """Check that a search is refused without a read of the records, and return the error."""
     with CaptureQueriesContext(connection) as captured:
-        response = ask(client, {"resource_id": str(resource.pk), **sent})
+        response = search(client, resource, **sent)
     assert not [query for query in captured if "datastore_search_record_" in query["sql"]]
     return check_error(response, 409, "Validation Error")
 
@@ -60,7 +60,7 @@ def test_a_full_text_query_has_at_most_a_hundred_words(
 def test_a_full_text_query_of_a_hundred_words_is_answered(
     client: Client, resource: Resource, sent: dict[str, Any], ids: list[int]
 ) -> None:
-    assert get_ids(ask(client, {"resource_id": str(resource.pk), **sent})) == ids
+    assert get_ids(search(client, resource, **sent)) == ids
 
 
 @pytest.mark.needs("pages")
@@ -88,7 +88,7 @@ def test_a_full_text_query_names_at_most_five_fields(client: Client, wide: Resou
         "q": ["The full-text query names more than 5 fields."]
     }
     del six["f5"]
-    assert get_ids(ask(client, {"resource_id": str(wide.pk), "q": six})) == [1]
+    assert get_ids(search(client, wide, q=six)) == [1]
 
 
 @pytest.mark.parametrize("operator", TEXT_OPERATORS)
@@ -150,4 +150,4 @@ def test_a_full_text_query_has_at_most_ten_thousand_characters(
     assert search_refused(client, resource, q=text[:-5] + "rivers") == {
         "q": ["The full-text query is longer than 10000 characters."]
     }
-    assert ask(client, {"resource_id": str(resource.pk), "q": text}).status_code == 200
+    assert search(client, resource, q=text).status_code == 200

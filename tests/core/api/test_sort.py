@@ -15,7 +15,7 @@ from datastore_search.filters.names import SortKey, parse_sort_key, split_names,
 from datastore_search.models import Resource
 from datastore_search.search import Query, RecordsFormat
 
-from ...builders import ask, check_error, fetch_page, get_ids, get_result
+from ...builders import check_error, fetch_page, get_ids, get_result, search
 from ...typed import CELLS, get_column_name, open_cursor_year_first
 
 #: Spellings of the direction and the position of nulls, and their meaning.
@@ -28,10 +28,6 @@ ENDINGS = {
     "  Desc   NULLS  First ": (True, True),
     "\tdesc\nnulls last": (True, False),
 }
-
-
-def search(client: Client, resource: Resource, **sent: Any) -> Any:
-    return ask(client, {"resource_id": str(resource.pk), **sent})
 
 
 def list_errors(client: Client, resource: Resource, sort: Any) -> list[str]:
