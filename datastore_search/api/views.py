@@ -266,7 +266,7 @@ class EnvelopeView(Answering, APIView):
         Answer in JSON and ignore ``Accept``, as CKAN does, and check the rates.
 
         The token is read when something depends on it, not for public reads.  The body, which
-        ``body`` reads, is hidden from classes that look for a CSRF token in it.
+        ``read_parameters`` reads, is hidden from classes that look for a CSRF token in it.
         """
         vars(request).update(_data=_NO_DATA, _full_data=_NO_DATA)
         renderer = self.renderer_classes[0]()
