@@ -227,10 +227,18 @@ def _read_sample(path: Path) -> bytes:
 
 
 def _decode_file(path: Path, encoding: str, folder: Path, failure: Exception) -> Path:
-    copy = folder / "text"
+    """Write a copy in UTF-8; in Vietnamese, letters and their tones become one character."""
+    copy, has_begun = folder / "text", False
     try:
-        with copy.open("w", encoding=_UTF8, newline="") as target:
-            for text in _decode_blocks(path, encoding):
+        with (
+            path.open(encoding=encoding, newline="") as file,
+            copy.open("w", encoding=_UTF8, newline="") as target,
+        ):
+            while text := file.read(_BLOCK_BYTES):
+                if encoding == _VIETNAMESE:  # in whole lines, unless they are very long
+                    text = unicodedata.normalize("NFC", text + file.readline(_BLOCK_BYTES))
+                text = text if has_begun else text.lstrip(_MARK)
+                has_begun = has_begun or bool(text)
                 before, nul, _rest = text.partition("\0")
                 target.write(before)
                 if nul:
@@ -241,18 +249,6 @@ def _decode_file(path: Path, encoding: str, folder: Path, failure: Exception) ->
     if not copy.stat().st_size:
         raise LoadFailed("file.empty")
     return copy
-
-
-def _decode_blocks(path: Path, encoding: str) -> Iterator[str]:
-    """Decode a file block by block; Vietnamese letters and their tones become one character."""
-    has_begun = False
-    with path.open(encoding=encoding, newline="") as file:
-        while block := file.read(_BLOCK_BYTES):
-            if encoding == _VIETNAMESE:  # in whole lines, unless they are very long
-                block = unicodedata.normalize("NFC", block + file.readline(_BLOCK_BYTES))
-            text = block if has_begun else block.lstrip(_MARK)
-            has_begun = bool(text) or has_begun
-            yield text
 
 
 def _read_blocks(path: Path) -> Iterator[bytes]:
