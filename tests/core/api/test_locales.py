@@ -89,12 +89,5 @@ def test_a_refusal_of_a_request_is_in_the_language_of_the_path(
     assert (response.status_code, response.json()["error"]["message"]) == (status, message)
 
 
-def test_a_page_without_a_language_is_redirected_to_one(client: Client, db: None) -> None:
-    response = client.get("/admin/")
-
-    assert response.status_code == 302
-    assert response["Location"] == "/en/admin/"
-
-
 def test_the_admin_is_found_under_any_spelling(client: Client, db: None) -> None:
     assert client.get("/en_GB/admin/login/").status_code == 200
