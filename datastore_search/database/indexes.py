@@ -25,9 +25,6 @@ KINDS_OF_LARGE_TABLES = frozenset({"filters", "words"})
 #: and a half times as long (``docs/decisions/0013``).
 _GIN_MEMORY_BYTES = 8 * 2**20
 
-#: From this version of PostgreSQL on, several processes build a GIN index.
-_PARALLEL_GIN_VERSION = 18
-
 #: The memory for each process that builds a GIN index, below which PostgreSQL takes fewer of them.
 _PARALLEL_GIN_MEMORY_BYTES = 32 * 2**20
 
@@ -74,7 +71,6 @@ class IndexStatement(NamedTuple):
 
 
 def build_id_statement(table_id: int, memory_bytes: int) -> IndexStatement:
-    """Build the statement that makes ``_id`` the key of a table."""
     table = quote_record_table(table_id)
     return IndexStatement(
         sql.SQL("ALTER TABLE {} ADD PRIMARY KEY (_id)").format(table), memory_bytes
@@ -100,7 +96,7 @@ def build_index_statements(
     if "words" in kinds:
         index_words = sql.SQL("CREATE INDEX ON {} USING gin (search)").format(table)
         processes = min(max_processes, memory_bytes // _PARALLEL_GIN_MEMORY_BYTES)
-        if processes > 1 and has_version(connection, _PARALLEL_GIN_VERSION):
+        if processes > 1 and has_version(connection, 18):  # which builds GIN in parallel
             parallel_bytes = processes * _PARALLEL_GIN_MEMORY_BYTES
             statements.append(IndexStatement(index_words, parallel_bytes, processes - 1))
         else:
@@ -133,7 +129,6 @@ def name_order_index(table_id: int, name: str) -> str:
 
 
 def execute_statements(cursor: CursorWrapper, statements: Iterable[IndexStatement]) -> None:
-    """Make indexes, one after the other."""
     for statement, memory_bytes, workers in statements:
         with ExitStack() as settings:
             memory = f"{memory_bytes // 1024}kB"
@@ -153,7 +148,6 @@ def analyze_records(connection: BaseDatabaseWrapper, table_id: int) -> None:
 
 
 def name_key_index(table_id: int) -> str:
-    """Name the index of a table's primary key, whether it is there or not."""
     return f"{name_record_table(table_id)}_key"
 
 
@@ -189,7 +183,6 @@ SUBSTRINGS_TEXT = sql.SQL("(jsonb_path_query_array(data, '$.*')::text)")
 
 
 def has_trigrams(connection: BaseDatabaseWrapper) -> bool:
-    """Return whether the database has the extension ``pg_trgm``."""
     return _find_operator_class(connection) is not None
 
 
@@ -211,7 +204,6 @@ def build_substring_index(connection: BaseDatabaseWrapper, table_id: int) -> sql
 
 
 def name_substring_index(table_id: int) -> str:
-    """Name the index of a table's substrings, whether it is there or not."""
     return f"{name_record_table(table_id)}_substrings"
 
 

@@ -35,12 +35,10 @@ def cast_texts(
 
 
 def list_search_languages(connection: BaseDatabaseWrapper) -> list[str]:
-    """List PostgreSQL's text search configurations."""
     return fetch_column(connection, "SELECT cfgname FROM pg_ts_config ORDER BY cfgname")
 
 
 def has_version(connection: BaseDatabaseWrapper, version: int) -> bool:
-    """Return whether the server is PostgreSQL of this version or newer."""
     statement = "SELECT current_setting('server_version_num')::int / 10000 >= %s"
     return bool(fetch_value(connection, statement, [version]))
 
@@ -71,10 +69,6 @@ def measure_locks(connection: BaseDatabaseWrapper) -> tuple[int, int, int]:
     return needed, locks * sessions, math.ceil((needed + tables / 2) / sessions)
 
 
-#: A table of the versions before 1.0, whose migrations have the same names as those of today.
-_OLD_TABLE = "datastore_search_load"
-
-
 def refuse_old_database(*, using: str, **_options: Any) -> None:
     """
     Refuse to migrate a database of a version before 1.0; a receiver of ``pre_migrate``.
@@ -84,7 +78,8 @@ def refuse_old_database(*, using: str, **_options: Any) -> None:
     connection = connections[using]
     if connection.vendor != "postgresql" or not router.allow_migrate(using, "datastore_search"):
         return
-    if fetch_value(connection, "SELECT to_regclass(%s) IS NOT NULL", [_OLD_TABLE]):
+    # Migrations of those versions have the same names as those of today.
+    if fetch_value(connection, "SELECT to_regclass('datastore_search_load') IS NOT NULL"):
         raise CommandError(
             f"The database “{using}” has tables of datastore_search before version 1.0, which"
             " cannot be upgraded. Nothing was changed. With the old version, save what you need"

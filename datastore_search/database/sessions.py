@@ -127,7 +127,6 @@ class Session:
         return Watched(self.connection, self.client, limit=limit)
 
     def _run(self, *statement: Any) -> Any:
-        """Send a statement, and once more if that shows that the connection is dead."""
         try:
             return self._send(*statement)
         except (InterfaceError, OperationalError):

@@ -52,7 +52,6 @@ TRUE = Clause(sql.SQL("true"))
 
 
 def compose(template: LiteralString, *clauses: Clause) -> Clause:
-    """Fill the placeholders of a template with clauses, in order."""
     return Clause(
         sql.SQL(template).format(*[clause.text for clause in clauses]),
         [parameter for clause in clauses for parameter in clause.parameters],
@@ -60,7 +59,6 @@ def compose(template: LiteralString, *clauses: Clause) -> Clause:
 
 
 def join_with_commas(clauses: Iterable[Clause]) -> Clause:
-    """Join clauses with commas between them."""
     clauses = list(clauses)
     return Clause(
         sql.SQL(", ").join([clause.text for clause in clauses]),
@@ -89,7 +87,6 @@ Parameters = Sequence[Any] | None
 def execute(
     connection: BaseDatabaseWrapper, statement: Statement, parameters: Parameters = None
 ) -> list[tuple[Any, ...]]:
-    """Run a statement and return its rows."""
     with connection.cursor() as cursor:
         cursor.execute(statement, parameters)
         return cursor.fetchall() if cursor.description else []
@@ -105,7 +102,6 @@ def fetch_column(
 def fetch_value(
     connection: BaseDatabaseWrapper, statement: Statement, parameters: Parameters = None
 ) -> Any:
-    """Run a statement that gives one value, and return it."""
     (value,) = fetch_column(connection, statement, parameters)
     return value
 
@@ -113,7 +109,6 @@ def fetch_value(
 def write_rows(
     connection: BaseDatabaseWrapper, statement: Statement, parameters: Parameters = None
 ) -> int:
-    """Run a statement, and return how many rows it has written."""
     with connection.cursor() as cursor:
         cursor.execute(statement, parameters)
         return int(cursor.rowcount)
@@ -212,10 +207,6 @@ _LIMITS = sql.SQL(
     ")::bigint::text, true)"
 )
 
-#: Puts the limits back.
-_RESTORE = "SELECT set_config('lock_timeout', %s, true), set_config('statement_timeout', %s, true)"
-
-
 #: The time that a write waits for another change of the same resource.  Loads wait without limit.
 WRITE_LOCK_TIMEOUT: Final = timedelta(seconds=10)
 
@@ -271,8 +262,12 @@ def begin_write_transaction(
             lock_before, _lock, before, _now = cursor.fetchone()
             is_found = bool(row and cursor.nextset() and cursor.fetchone() is not None)
         yield is_found
-        if not is_ours and not connection.needs_rollback:  # which restores them
-            execute(connection, _RESTORE, [lock_before, before])
+        if not is_ours and not connection.needs_rollback:  # which restores the limits
+            restore = (
+                "SELECT set_config('lock_timeout', %s, true),"
+                " set_config('statement_timeout', %s, true)"
+            )
+            execute(connection, restore, [lock_before, before])
 
 
 @lru_cache

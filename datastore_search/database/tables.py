@@ -126,7 +126,6 @@ def drop_indexes(connection: BaseDatabaseWrapper, *names: str) -> None:
 
 
 def remove_fields(connection: BaseDatabaseWrapper, table_id: int, names: Sequence[str]) -> None:
-    """Remove some fields, and their words, from every record of a table."""
     statement = sql.SQL("UPDATE {} SET data = data - %s::text[]")
     execute(connection, statement.format(quote_record_table(table_id)), [list(names)])
 
@@ -153,7 +152,6 @@ def drop_record_table(
 def drop_tables(
     connection: BaseDatabaseWrapper, tables: Iterable[sql.Identifier], lock_timeout: timedelta
 ) -> bool:
-    """Drop those tables that are there, and return whether it was possible."""
     try:
         with (
             limit_lock_waits(connection, lock_timeout) as cursor,
@@ -200,7 +198,6 @@ def list_record_tables(connection: BaseDatabaseWrapper) -> set[int]:
 
 
 def list_numbers(connection: BaseDatabaseWrapper, prefix: str) -> set[int]:
-    """List the numbers of the tables whose names are a prefix and a number."""
     numbers = fetch_column(
         connection,
         "SELECT substr(tablename, length(%s) + 1)::bigint FROM pg_tables"
@@ -213,7 +210,6 @@ def list_numbers(connection: BaseDatabaseWrapper, prefix: str) -> set[int]:
 def measure_record_tables(
     connection: BaseDatabaseWrapper, table_ids: Iterable[int]
 ) -> dict[int, int]:
-    """Measure some record tables with their indexes, in bytes."""
     statement = sql.SQL(
         "SELECT id, {} FROM unnest(%s::bigint[]) AS id, to_regclass(%s || id) AS record"
     ).format(sql.SQL(placement.choose_size_function("record")))
@@ -222,9 +218,7 @@ def measure_record_tables(
 
 
 class _DatabaseSize(BriefCache[int]):
-    """The bytes of a database, for which PostgreSQL looks at all its files."""
-
-    max_age_seconds = 60.0
+    max_age_seconds = 60.0  # PostgreSQL looks at all files of the database
 
 
 _sizes_by_alias: defaultdict[str, _DatabaseSize] = defaultdict(_DatabaseSize)

@@ -72,7 +72,6 @@ def split_words(text: str) -> list[str]:
 
 
 def is_part_of_word(letter: str) -> bool:
-    """Return whether a letter, digit or mark belongs to a word of a full-text query."""
     return letter.isalnum() or unicodedata.category(letter).startswith("M")
 
 

@@ -47,7 +47,6 @@ class BoundedCache(Generic[Key, Value]):
         max_value_size: int = 0,
         measure: Callable[[Value], int] = lambda _value: 0,
     ) -> None:
-        """Begin with no entries."""
         self.name = name
         self._max_entries = max_entries
         self._max_size, self._max_value_size = max_size, max_value_size
@@ -63,7 +62,6 @@ class BoundedCache(Generic[Key, Value]):
         return len(self._entries)
 
     def get(self, key: Key) -> Value | None:
-        """Get a value; None if there is none."""
         with self._lock:
             value = self._entries.get(key)
             if value is not None:
@@ -72,7 +70,6 @@ class BoundedCache(Generic[Key, Value]):
         return value
 
     def add(self, key: Key, value: Value) -> None:
-        """Add a value, in place of another one of this key."""
         size = self._measure(value)
         if size > self._max_value_size:
             return
@@ -94,7 +91,6 @@ class BoundedCache(Generic[Key, Value]):
             self._discard(key)
 
     def clear(self) -> None:
-        """Remove all values."""
         with self._lock:
             self._entries.clear()
             self._size = 0
@@ -114,7 +110,6 @@ class BriefCache(Generic[Value]):
     value: Value
 
     def __init__(self) -> None:
-        """Begin without a value."""
         self._set_at = -math.inf
         self._lock = Lock()
 
@@ -140,7 +135,6 @@ class BriefCache(Generic[Value]):
         self.value, self._set_at = value, time.monotonic()
 
     def clear(self) -> None:
-        """Let the next ``refresh`` ask for a value."""
         self._set_at = -math.inf
 
 
@@ -150,9 +144,6 @@ _TIMEOUTS: Final[Mapping[str, tuple[str, str]]] = {
     "django.core.cache.backends.memcached.PyMemcacheCache": ("connect_timeout", "timeout"),
     "django_redis.cache.RedisCache": ("SOCKET_CONNECT_TIMEOUT", "SOCKET_TIMEOUT"),
 }
-
-#: The log has one line in this time while the cache does not answer.
-_LOG_SECONDS: Final = 60.0
 
 
 class CacheUnavailable(Exception):
@@ -169,13 +160,13 @@ class SharedCache:
 
     max_wait_seconds: ClassVar[float] = 0.05
     retry_seconds: ClassVar[float] = 1.0
+    log_seconds: ClassVar[float] = 60.0
 
     def __init__(self) -> None:
         self._failed_at = self._logged_at = -math.inf
         self._configured: object = None
 
     def __getattr__(self, method: str) -> Callable[..., Any]:
-        """Return a method of Django's cache."""
         return partial(self._call, method)
 
     def _call(self, method: str, *args: Any, **options: Any) -> Any:
@@ -191,7 +182,7 @@ class SharedCache:
             result = getattr(self._caches[DEFAULT_CACHE_ALIAS], method)(*args, **options)
         except Exception as error:
             self._failed_at = time.monotonic()
-            if now - self._logged_at >= _LOG_SECONDS:
+            if now - self._logged_at >= self.log_seconds:
                 self._logged_at = now
                 logger.warning("Nothing is counted: Django’s cache does not answer. %r", error)
             raise CacheUnavailable from error

@@ -26,9 +26,6 @@ _ALLOCATORS = {
 }
 
 
-_PR_SET_PDEATHSIG = 1
-
-
 @contextmanager
 def start_child(
     module: str, log: IO[bytes] | int, request: IO[bytes] | int = subprocess.PIPE
@@ -74,7 +71,7 @@ def take_over_output() -> IO[bytes]:
 def end_with_parent(parent: int) -> None:
     """Let the kernel end this child when its parent ends, which Linux can do."""
     if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
         if os.getppid() != parent:  # it ended before the kernel was asked
             os._exit(1)
 

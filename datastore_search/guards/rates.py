@@ -42,7 +42,6 @@ class ClientThrottle:
         return (rates or {}).get(self.scope)
 
     def get_ident(self, request: Request) -> str:
-        """Return the address, behind declared proxies."""
         return find_address(request.META)
 
     def allow_request(self, request: Request, view: Any) -> bool:

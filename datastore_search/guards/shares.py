@@ -69,8 +69,6 @@ _keys: BoundedCache[bytes, tuple[str, float]] = BoundedCache("clients", 10_000)
 
 
 class _Sent(Protocol):
-    """A request of Django or of REST framework."""
-
     @property
     def META(self) -> Mapping[str, Any]: ...  # noqa: N802 - Django's name
 
@@ -95,7 +93,6 @@ class Client:
         return replace(self, read_user=lambda: None)
 
     def is_authenticated(self) -> bool:
-        """Return whether the client has a valid token or session."""
         user = self.read_user()
         return bool(user and user.is_authenticated)
 
@@ -210,7 +207,6 @@ class Shares:
     """
 
     def __init__(self, max_slots: int | None = None) -> None:
-        """Begin with all slots free."""
         self._max_slots = max_slots
         self.reset()
         os.register_at_fork(after_in_child=self.reset)
@@ -295,7 +291,6 @@ class Shares:
             self._give_slots()  # the order changes with the time that others use
 
     def _give_slots(self) -> None:
-        """Give the slots that are free to requests that wait."""
         while request := self._find_next():
             self._waiting.remove(request)
             request.began_at = monotonic()
@@ -329,7 +324,6 @@ class Shares:
         self._condition.notify_all()
 
     def _find_next(self) -> _Request | None:
-        """Find the next request: from the client that has used the least time."""
         if not self._waiting:
             return None
         now = monotonic()
@@ -339,7 +333,6 @@ class Shares:
         return None
 
     def _may_work(self, request: _Request) -> bool:
-        """Return whether a request may have one of the slots that are free."""
         slots = max(1, self._max_slots or conf.MAX_SLOTS)
         if len(self._working) >= 2 * slots:
             return False
@@ -383,8 +376,6 @@ process_shares = Shares()
 
 
 class _WorkingFor(local):
-    """The client for which a thread works, with or without a slot."""
-
     client: Client | None = None
 
 
