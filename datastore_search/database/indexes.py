@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -13,7 +12,7 @@ from django.db.backends.utils import CursorWrapper
 from psycopg import sql
 
 from .server import has_version
-from .sessions import override_setting
+from .sessions import override_settings
 from .statements import execute, fetch_column, fetch_value
 from .tables import drop_indexes, is_small, name_record_table, quote_record_table
 
@@ -130,12 +129,10 @@ def name_order_index(table_id: int, name: str) -> str:
 
 def execute_statements(cursor: CursorWrapper, statements: Iterable[IndexStatement]) -> None:
     for statement, memory_bytes, workers in statements:
-        with ExitStack() as settings:
-            memory = f"{memory_bytes // 1024}kB"
-            settings.enter_context(override_setting(cursor, "maintenance_work_mem", memory))
-            if workers is not None:
-                name = "max_parallel_maintenance_workers"
-                settings.enter_context(override_setting(cursor, name, str(workers)))
+        settings = {"maintenance_work_mem": f"{memory_bytes // 1024}kB"}
+        if workers is not None:
+            settings["max_parallel_maintenance_workers"] = str(workers)
+        with override_settings(cursor.db, **settings):
             cursor.execute(statement, [])
 
 

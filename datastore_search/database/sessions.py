@@ -12,14 +12,13 @@ from typing import Any, NamedTuple, Self, TypeVar
 import psycopg
 from django.db import transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
-from django.db.backends.utils import CursorWrapper
 from django.db.utils import Error, InterfaceError, OperationalError
 from psycopg import capabilities, errors, generators, pq
 
 from ..guards import shares
 from ..guards.shares import Client
 from ..guards.watchdog import Watched
-from .statements import Clause, close_if_lost, to_milliseconds
+from .statements import Clause, close_if_lost, execute, to_milliseconds
 
 #: Settings of statements that read: random access costs hardly more than sequential access, because
 #: the pages are in memory; JIT compilation takes longer than it saves; notices are not read.
@@ -149,8 +148,7 @@ class Session:
         with ExitStack() as stack:
             if not self._settings and settings:
                 stack.enter_context(_open_savepoint(connection))
-                keeping = stack.enter_context(connection.cursor())
-                stack.enter_context(_restore_settings_after(keeping, settings))
+                stack.enter_context(_restore_settings_after(connection, settings))
             with connection.wrap_database_errors:  # of a connection that is closed
                 message = statement.text.as_bytes(connection.connection)
             if self._settings:  # a statement before this one sets them
@@ -192,52 +190,32 @@ def open_session(
     limit: timedelta,
     memory_bytes: int,
     client: Client | None = None,
+    *,
+    as_snapshot: bool = False,
 ) -> Iterator[Session]:
     """
     Read within ``limit`` for each statement, and ``memory_bytes`` for each sort of it.
 
-    Statements see the moment at which each of them begins.  Those for a ``client`` are watched.
-    """
-    settings = _build_settings(limit, memory_bytes)
-    with ExitStack() as stack:
-        if connection.in_atomic_block:  # which a failure must leave usable
-            stack.enter_context(_open_savepoint(connection))
-            cursor = stack.enter_context(connection.cursor())
-            stack.enter_context(_restore_settings_after(cursor, settings))
-        yield Session(connection, settings, client)
-
-
-@contextmanager
-def open_snapshot(
-    connection: BaseDatabaseWrapper,
-    limit: timedelta,
-    memory_bytes: int,
-    client: Client | None = None,
-) -> Iterator[Session]:
-    """
-    Open a session as ``open_session`` does; all its statements see one snapshot.
-
-    Within a transaction of the caller its isolation level decides.
+    Statements see the moment at which each of them begins, or ``as_snapshot`` all one; within a
+    transaction of the caller its isolation level decides.  Those for a ``client`` are watched.
 
     Source: PostgreSQL's isolation level ``REPEATABLE READ``.
     """
     settings = _build_settings(limit, memory_bytes)
     with ExitStack() as stack:
         is_ours = not connection.in_atomic_block
-        if is_ours:
+        if not is_ours:  # a failure must leave the caller's transaction usable
+            stack.enter_context(_open_savepoint(connection))
+            stack.enter_context(_restore_settings_after(connection, settings))
+        elif as_snapshot:
             # Before the transaction, so that the check cannot replace the connection in it.
             connection.close_if_health_check_failed()
             close_if_lost(connection)
             connection.ensure_connection()
             stack.enter_context(_begin_repeatable_read(connection))
-        else:
-            stack.enter_context(_open_savepoint(connection))
-        cursor = stack.enter_context(connection.cursor())
-        if is_ours:  # the settings end with the transaction
-            cursor.execute(_render_settings(tuple(settings.items())))
-        else:
-            stack.enter_context(_restore_settings_after(cursor, settings))
-        yield Session(connection, settings, client, has_own_snapshot=is_ours)
+            # The settings end with the transaction.
+            execute(connection, _render_settings(tuple(settings.items())))
+        yield Session(connection, settings, client, has_own_snapshot=is_ours and as_snapshot)
 
 
 @lru_cache(maxsize=_MAX_CACHED_SETTINGS)
@@ -306,28 +284,27 @@ def _open_savepoint(connection: BaseDatabaseWrapper) -> Iterator[None]:
 
 
 @contextmanager
-def _restore_settings_after(cursor: CursorWrapper, settings: Mapping[str, str]) -> Iterator[None]:
+def _restore_settings_after(
+    connection: BaseDatabaseWrapper, settings: Mapping[str, str]
+) -> Iterator[None]:
     """Change settings of PostgreSQL within the current transaction, then change them back."""
-    if not settings:
-        yield
-        return
-    cursor.execute(_CHANGE, [list(settings), list(settings.values())])
-    before = {name: value for name, value, _changed in cursor.fetchall()}
+    rows = execute(connection, _CHANGE, [list(settings), list(settings.values())])
+    before = {name: value for name, value, _changed in rows}
     yield
-    cursor.execute(_CHANGE, [list(before), list(before.values())])
+    execute(connection, _CHANGE, [list(before), list(before.values())])
 
 
 @contextmanager
-def override_setting(cursor: CursorWrapper, name: str, value: str) -> Iterator[None]:
+def override_settings(connection: BaseDatabaseWrapper, **settings: str) -> Iterator[None]:
     """
-    Change a setting of PostgreSQL for the block, which is a transaction, then change it back.
+    Change settings of PostgreSQL for the block, which is a transaction, then change them back.
 
     Within a transaction the block is a part of it.
     """
-    is_alone = cursor.db.get_autocommit()
+    is_alone = connection.get_autocommit()
     with (
-        transaction.atomic(cursor.db.alias) if is_alone else nullcontext(),
-        _restore_settings_after(cursor, {name: value}),
+        transaction.atomic(connection.alias) if is_alone else nullcontext(),
+        _restore_settings_after(connection, settings),
     ):
         yield
 

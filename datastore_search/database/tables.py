@@ -19,15 +19,8 @@ from psycopg import errors, sql
 
 from ..guards.cache import BriefCache
 from . import placement
-from .sessions import Session, override_setting
-from .statements import (
-    Clause,
-    execute,
-    fetch_column,
-    fetch_value,
-    is_worker_lost,
-    to_milliseconds,
-)
+from .sessions import Session, override_settings
+from .statements import Clause, execute, fetch_column, fetch_value, is_worker_lost, to_milliseconds
 
 #: Up to this size a table has no index over all fields: reading it whole takes about as long, and
 #: thousands of small tables have half the files (``docs/explanation/growth.md``).
@@ -109,7 +102,7 @@ def limit_lock_waits(
     with (
         transaction.atomic(using=connection.alias),
         connection.cursor() as cursor,
-        override_setting(cursor, "lock_timeout", to_milliseconds(lock_timeout)),
+        override_settings(connection, lock_timeout=to_milliseconds(lock_timeout)),
     ):
         yield cursor
 
@@ -156,7 +149,7 @@ def drop_tables(
         with (
             limit_lock_waits(connection, lock_timeout) as cursor,
             # Otherwise waiting for a reader could be an error.
-            override_setting(cursor, "statement_timeout", "0"),
+            override_settings(connection, statement_timeout="0"),
         ):
             cursor.execute(sql.SQL("DROP TABLE IF EXISTS {}").format(sql.SQL(", ").join(tables)))
     except DatabaseError as error:

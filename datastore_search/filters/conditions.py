@@ -26,14 +26,7 @@ from ..messages.search import (
     UnsupportedOperator,
 )
 from .names import ID
-from .operators import (
-    ID_TYPE,
-    MAX_SHOWN_LENGTH,
-    TEXT_OPERATORS,
-    Comparing,
-    TypedFields,
-    operators,
-)
+from .operators import ID_TYPE, MAX_SHOWN_LENGTH, TEXT_OPERATORS, Comparing, TypedFields, operators
 
 # Of one ``filters``: operations, groups within each other, and the values of all lists.
 MAX_OPERATIONS = 100

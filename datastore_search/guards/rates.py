@@ -17,11 +17,7 @@ from django.http import HttpRequest
 from rest_framework.exceptions import Throttled
 from rest_framework.request import Request
 from rest_framework.settings import api_settings
-from rest_framework.throttling import (
-    AnonRateThrottle,
-    BaseThrottle,
-    UserRateThrottle,
-)
+from rest_framework.throttling import AnonRateThrottle, BaseThrottle, UserRateThrottle
 
 from .cache import CacheUnavailable, shared_cache
 from .shares import find_address

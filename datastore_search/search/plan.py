@@ -241,8 +241,7 @@ def _take_page(bound: BoundQuery, ordered: Clause) -> Clause:
     offset = [query.offset] if query.offset or not limit else []
     words = (" LIMIT %s" if limit else "") + (" OFFSET %s" if offset else "")
     return Clause(
-        sql.SQL("{}{}").format(ordered.text, sql.SQL(words)),
-        [*ordered.parameters, *limit, *offset],
+        sql.SQL("{}{}").format(ordered.text, sql.SQL(words)), [*ordered.parameters, *limit, *offset]
     )
 
 
@@ -524,11 +523,7 @@ def keep_top_matches(key: TopMatchesKey, head: Sequence[bytes | None], *, is_cou
 
 
 def choose_plans(
-    bound: BoundQuery,
-    total: int | None,
-    top: TopMatches | None = None,
-    *,
-    lists_top: bool = False,
+    bound: BoundQuery, total: int | None, top: TopMatches | None = None, *, lists_top: bool = False
 ) -> list[Plan]:
     """
     Choose the plans that are tried one after the other, until one is complete; the last one is.

@@ -29,9 +29,7 @@ from ..contributions import Hook
 from ..database import placement
 from ..database.indexes import estimate_substring_share, name_substring_index
 from ..database.server import cast_texts
-from ..database.sessions import Session
-from ..database.sessions import open_session as begin_session
-from ..database.sessions import open_snapshot as begin_snapshot
+from ..database.sessions import Session, open_session
 from ..database.tables import name_record_table, quote_record_table
 from ..filters import Clause, TypedFields, compose
 from ..guards import shares
@@ -188,11 +186,7 @@ class ConsistentRead:
         """
         connection = self.connection
         text = sql.SQL("COPY ({}) TO STDOUT ({})").format(statement.text, options)
-        with (
-            self._trace("copy"),
-            connection.wrap_database_errors,
-            connection.cursor() as cursor,
-        ):
+        with self._trace("copy"), connection.wrap_database_errors, connection.cursor() as cursor:
             merged = ClientCursor(connection.connection).mogrify(text, statement.parameters)
             with cursor.cursor.copy(merged.encode()) as rows:
                 yield rows
@@ -376,7 +370,7 @@ def raise_if_table_lost(
 ) -> None:
     """Raise ``RecordsMissing`` for a missing table, unless its resource has got another one."""
     limits = conf.ANONYMOUS_STATEMENT_TIMEOUT, conf.SEARCH_MEMORY_BYTES
-    if _is_current(name, resource, begin_session(connection, *limits, client)):
+    if _is_current(name, resource, open_session(connection, *limits, client)):
         raise RecordsMissing(resource=name) from error
 
 
@@ -433,10 +427,12 @@ def _answer_within(
         connection = connections[router.db_for_read(Resource)]
         key = connection.alias, name
         is_snapshot = as_snapshot or attempt == _MAX_ATTEMPTS - 1
-        open_session = begin_snapshot if is_snapshot else begin_session
         limits = timeout, conf.SEARCH_MEMORY_BYTES, client
         try:
-            with translate_database_errors(), open_session(connection, *limits) as session:
+            with (
+                translate_database_errors(),
+                open_session(connection, *limits, as_snapshot=is_snapshot) as session,
+            ):
                 described = describe(key, session, timeout)
                 read = ConsistentRead(
                     session, described.relation, described.resource, described.version
@@ -456,7 +452,7 @@ def _answer_within(
             raise
         except Exception:
             # An error from stale metadata is not reported; the read is retried.
-            if not _is_stale(key, begin_session(connection, *limits)):
+            if not _is_stale(key, open_session(connection, *limits)):
                 raise
         descriptions.remove(key)
     raise TooManyRetries
@@ -485,7 +481,7 @@ def open_snapshot(client: Client | None = None) -> Iterator[Session]:
     with (
         shares.process_shares.hold(client, timeout),
         translate_database_errors(),
-        begin_snapshot(connection, timeout, memory_bytes, client) as session,
+        open_session(connection, timeout, memory_bytes, client, as_snapshot=True) as session,
     ):
         yield session
 
@@ -516,9 +512,7 @@ def choose_timeout(client: Client | None) -> timedelta:
 
 
 def with_client_timeout(
-    client: Client | None,
-    answer: Callable[[timedelta], Answer],
-    timeout: timedelta | None = None,
+    client: Client | None, answer: Callable[[timedelta], Answer], timeout: timedelta | None = None
 ) -> Answer:
     """
     Answer within the timeout of anonymous clients; if it is exceeded, retry as a known client.

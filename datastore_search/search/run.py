@@ -24,7 +24,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from psycopg import Copy, sql
 
 from ..conf import conf
-from ..database.sessions import open_session, open_snapshot
+from ..database.sessions import open_session
 from ..filters import Clause, compose
 from ..guards import shares
 from ..guards.shares import Client, StreamSlot
@@ -422,7 +422,10 @@ def _read_blocks(
     described: Description | None = None
     limits = conf.DUMP_TIMEOUT, conf.SEARCH_MEMORY_BYTES
     try:
-        with translate_database_errors(), open_snapshot(connection, *limits) as session:
+        with (
+            translate_database_errors(),
+            open_session(connection, *limits, as_snapshot=True) as session,
+        ):
             # Over the connection of this thread, for models are read by no other.
             limit = conf.STATEMENT_TIMEOUT
             with open_session(connections[key[0]], limit, limits[1], client) as own:

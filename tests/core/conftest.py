@@ -8,9 +8,16 @@ with an address, an action or a format of the app as a parameter.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 import pytest
 from django.apps import apps
+from django.db import connection
+
+from datastore_search.database.statements import execute
+from datastore_search.models import Resource
+
+from ..builders import make_resource
 
 #: What each app answers, as it stands in the parameters of cases.
 _ANSWERED_BY = {
@@ -20,6 +27,15 @@ _ANSWERED_BY = {
     "files": r"parquet|xlsx",
     "pages": r"datastore/(\?|$|(\{\w*\}|[0-9-]{36})/)",
 }
+
+
+@pytest.fixture
+def committed(transactional_db: None) -> Iterator[Resource]:
+    """A committed resource; its record tables are dropped after the test."""
+    yield make_resource()
+    connection.close()
+    execute(connection, "DROP TABLE IF EXISTS slow CASCADE")  # of ``make_slow``
+    Resource.objects.all().delete()
 
 
 def _list_needed_apps(item: pytest.Item) -> set[str]:

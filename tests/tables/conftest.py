@@ -13,7 +13,6 @@ from ..openapi.portals import fetch_document
 
 @pytest.fixture(scope="session")
 def document() -> dict[str, Any]:
-    """The OpenAPI document of the example portal."""
     return fetch_document()
 
 

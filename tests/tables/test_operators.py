@@ -38,7 +38,6 @@ def find_operand(name: str) -> Any:
 
 @pytest.fixture(params=operators)
 def name(request: pytest.FixtureRequest) -> str:
-    """The name of an operator."""
     return str(request.param)
 
 

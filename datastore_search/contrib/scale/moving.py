@@ -13,7 +13,7 @@ from ...conf import conf
 from ...database.findings import Finding
 from ...database.indexes import Indexes, create_indexes, set_key
 from ...database.placement import is_wanted
-from ...database.sessions import override_setting
+from ...database.sessions import override_settings
 from ...database.statements import RowToLock, begin_write_transaction, execute
 from ...database.tables import create_table, name_record_table, quote_record_table, reserve_table_id
 from ...field_types import field_types
@@ -41,7 +41,7 @@ def move_records(connection: BaseDatabaseWrapper, resource_id: uuid.UUID) -> int
         new = TableVersion.objects.using(using).get(pk=old.pk)
         new.pk, new.is_placed = reserve_table_id(connection, new._meta.db_table), is_wanted()
         new.save(using=using, force_insert=True)
-        with override_setting(cursor, "statement_timeout", "0"):
+        with override_settings(cursor.db, statement_timeout="0"):
             weights = resource.table_settings.weights
             create_table(connection, new.pk, language=old.language, weights=weights)
             copy = sql.SQL("INSERT INTO {} (_id, data) SELECT _id, data FROM {} ORDER BY _id")

@@ -28,7 +28,6 @@ class Request:
 
     @property
     def needs_token(self) -> bool:
-        """Whether the request writes with a token."""
         return self.words != "anonymous" and self.action not in {
             "datastore_search",
             "datastore_info",
@@ -36,7 +35,6 @@ class Request:
 
     @property
     def in_order(self) -> bool:
-        """Whether CKAN defines the order of the records."""
         if self.action != "datastore_search" or isinstance(self.sent, str):
             return True
         sent = self.sent if isinstance(self.sent, Mapping) else dict(self.sent)
@@ -58,12 +56,10 @@ class Case:
 
     @property
     def sent(self) -> list[Any]:
-        """The action, form and content of each request."""
         return [(request.action, request.form, request.sent) for request in self.requests]
 
     @property
     def steps(self) -> Iterator[tuple[str, Request]]:
-        """Each request with a unique name."""
         if len(self.requests) == 1:
             yield self.name, self.requests[0]
             return
@@ -71,18 +67,6 @@ class Case:
             action = request.action.removeprefix("datastore_")
             label_of_step = f" {request.words}" if request.words else ""
             yield f"{self.name}:{number}-{action}{label_of_step}", request
-
-
-def _iterate_reading_cases() -> Iterator[Case]:
-    for group in reading.GROUPS:
-        for label, value in group.values.items():
-            yield Case(f"{group.name}/{label}", (Request(group.sent(value), form=group.form),))
-
-
-def _iterate_writing_cases() -> Iterator[Case]:
-    for group, cases in writing.GROUPS.items():
-        for label, steps in cases.items():
-            yield Case(f"{group}/{label}", tuple(_build_requests(steps)))
 
 
 def _build_requests(steps: Sequence[writing.Step]) -> Iterator[Request]:
@@ -93,6 +77,14 @@ def _build_requests(steps: Sequence[writing.Step]) -> Iterator[Request]:
     yield Request(dict(writing.FINAL_SEARCH))
 
 
-READING = tuple(_iterate_reading_cases())
-WRITING = tuple(_iterate_writing_cases())
+READING = tuple(
+    Case(f"{group.name}/{label}", (Request(group.sent(value), form=group.form),))
+    for group in reading.GROUPS
+    for label, value in group.values.items()
+)
+WRITING = tuple(
+    Case(f"{group}/{label}", tuple(_build_requests(steps)))
+    for group, cases in writing.GROUPS.items()
+    for label, steps in cases.items()
+)
 CASES = READING + WRITING

@@ -15,12 +15,7 @@ from .exchange import map_field_types
 
 #: Messages of CKAN that ours repeat.
 PLAIN_WORDS = frozenset(
-    {
-        "Cannot parse JSON",
-        "Invalid integer",
-        "Missing value",
-        "Must be a natural number",
-    }
+    {"Cannot parse JSON", "Invalid integer", "Missing value", "Must be a natural number"}
 )
 
 _DELIMITERS = {"csv": ",", "tsv": "\t"}
@@ -29,8 +24,6 @@ _LONG = Context(prec=1000, Emax=999999, Emin=-999999)
 
 @dataclass(frozen=True)
 class Comparison:
-    """Two answers to one request."""
-
     name: str
     request: Request
     ckan: Mapping[str, Any]
@@ -90,7 +83,6 @@ def _iterate_rows(text: str, kind: str, kinds: list[str]) -> Iterator[Any]:
 
 
 def parse_cells(result: Mapping[str, Any]) -> list[list[str]]:
-    """Return the cells of each record of a CSV."""
     lines = io.StringIO(result["records"], newline="")
     return list(csv.reader(lines, delimiter=_DELIMITERS[result["records_format"]], strict=True))
 

@@ -40,7 +40,6 @@ class Difference:
     cases: tuple[str, ...]
 
     def is_about(self, name: str) -> bool:
-        """Return whether the difference covers a case."""
         return any(re.fullmatch(pattern, name) for pattern in self.cases)
 
 
@@ -116,10 +115,7 @@ _REQUEST = [
     *_list_differences(
         "Several errors",
         (refuses("__extras", "limit"), r"unknown parameter/with a bad limit"),
-        (
-            refuses("fields", "filters", "limit", "offset", "records_format"),
-            r"several faults/all",
-        ),
+        (refuses("fields", "filters", "limit", "offset", "records_format"), r"several faults/all"),
         (refuses("__extras", "records_format"), r"several faults/format and unknown"),
         (refuses("filters", "q"), r"several faults/filters and q"),
         (refuses("fields", "sort"), r"several faults/fields and sort"),
@@ -143,8 +139,7 @@ _REQUEST = [
 _READING = [
     *_list_differences("`fields` empty", (shows_all_fields, r"fields/empty (list|text)")),
     *_list_differences(
-        "A name twice in `fields`",
-        (gives(fields=["code text"]), r"fields/twice( in a list)?"),
+        "A name twice in `fields`", (gives(fields=["code text"]), r"fields/twice( in a list)?")
     ),
     *_list_differences(
         "A comma in a quoted name in `fields`",
@@ -156,19 +151,14 @@ _READING = [
         ),
     ),
     *_list_differences(
-        "Errors in `sort`",
-        (refuses("sort"), r"sort/json", r"distinct/sorted by (another|id)"),
+        "Errors in `sort`", (refuses("sort"), r"sort/json", r"distinct/sorted by (another|id)")
     ),
     *_list_differences(
-        "`next_page`",
-        (gives(next_page={"_id": {"gt": 3}}), r"next page/by two fields"),
+        "`next_page`", (gives(next_page={"_id": {"gt": 3}}), r"next page/by two fields")
     ),
     *_list_differences(
         "`distinct` with `q`, with `json` fields",
-        (
-            holds_records(*({"third": value} for value in ("t0", "t1", "t2"))),
-            r"distinct/question",
-        ),
+        (holds_records(*({"third": value} for value in ("t0", "t1", "t2"))), r"distinct/question"),
         (finds_each_value, r"distinct types/(tags|marks|about)"),
     ),
     *_list_differences(
@@ -184,12 +174,10 @@ _READING = [
         ),
     ),
     *_list_differences(
-        "Lists in `csv` and `tsv`",
-        (writes_the_same_values, r"formats/(csv|tsv) (places|nested)"),
+        "Lists in `csv` and `tsv`", (writes_the_same_values, r"formats/(csv|tsv) (places|nested)")
     ),
     *_list_differences(
-        "Large and small `float8`",
-        (writes_the_same_values, r"formats/(csv|tsv) numbers"),
+        "Large and small `float8`", (writes_the_same_values, r"formats/(csv|tsv) numbers")
     ),
     *_list_differences(
         "`full_text` with `fields`",
@@ -215,18 +203,14 @@ _Q = [
         (finds_more(10), r"q/without umlaut"),
     ),
     *_list_differences(
-        "Composed and decomposed Unicode",
-        (finds_more(8, 9), r"q/(composed|decomposed)"),
+        "Composed and decomposed Unicode", (finds_more(8, 9), r"q/(composed|decomposed)")
     ),
     *_list_differences(
         "Equivalent spellings",
         (finds_more(10, 11), r"q/(sharp s|two s)"),
         (finds_more(11), r"q/stop word in another language"),
     ),
-    *_list_differences(
-        "A part of a run without blanks",
-        (finds_more(13), r"q/han half"),
-    ),
+    *_list_differences("A part of a run without blanks", (finds_more(13), r"q/han half")),
     *_list_differences(
         "Stop words",
         (finds_more(1, 4, 5, 16, 17, 21), r"q/stop words", r"q object/stop word"),
@@ -489,13 +473,9 @@ _RECORDS = [
             r"value/_text:11-search",
         ),
     ),
+    *_list_differences("The JSON text of a list", (succeeds, r"value/_text:10-upsert .*")),
     *_list_differences(
-        "The JSON text of a list",
-        (succeeds, r"value/_text:10-upsert .*"),
-    ),
-    *_list_differences(
-        "A key of another record",
-        (refuses("records"), r"update/refused:7-upsert key of another"),
+        "A key of another record", (refuses("records"), r"update/refused:7-upsert key of another")
     ),
     *_list_differences(
         "Dates with the day or the month first",
@@ -522,11 +502,4 @@ _RECORDS = [
     ),
 ]
 
-DIFFERENCES: tuple[Difference, ...] = (
-    *_REQUEST,
-    *_READING,
-    *_Q,
-    *_FILTERS,
-    *_TABLES,
-    *_RECORDS,
-)
+DIFFERENCES: tuple[Difference, ...] = (*_REQUEST, *_READING, *_Q, *_FILTERS, *_TABLES, *_RECORDS)

@@ -37,8 +37,6 @@ _SQL = ("SELECT", "INSERT", "UPDATE", "LINE 1", "psycopg", "[SQL")
 
 @dataclass(frozen=True)
 class Wire:
-    """An HTTP request."""
-
     method: str
     path: str
     content_type: str
@@ -46,7 +44,6 @@ class Wire:
 
 
 def build_wire_request(request: Request, ids: Mapping[str, str]) -> Wire:
-    """Build the HTTP request, with the ids of this server's resources."""
     path = f"/api/action/{request.action}"
     if request.form in {"query", "form"}:
         pairs = request.sent.items() if isinstance(request.sent, Mapping) else request.sent
@@ -70,19 +67,16 @@ def store_made_id(request: Request, text: str, ids: dict[str, str]) -> None:
 
 
 def replace_ids(text: str, ids: Mapping[str, str]) -> str:
-    """Replace ids by their symbols."""
     for name, value in ids.items():
         text = text.replace(value, f"@{name}")
     return text
 
 
 def compute_fingerprint(value: Any) -> str:
-    """Return a digest of a JSON value."""
     return hashlib.sha256(json.dumps(value).encode()).hexdigest()[:12]
 
 
 def read_json(text: str) -> Any:
-    """Read JSON with exact numbers."""
     return json.loads(text, parse_float=Decimal, parse_int=Decimal)
 
 
@@ -98,7 +92,6 @@ def write_json(value: Any) -> str:
 
 
 def select_compared_parts(status: int, text: str, ids: Mapping[str, str]) -> dict[str, Any]:
-    """Return the parts of an answer that are compared."""
     answer = read_json(replace_ids(text, ids)) if text.startswith("{") else {"error": {}}
     if status == 200:
         return {"status": status, "result": _select_result(answer["result"])}
@@ -129,7 +122,6 @@ def _simplify_field(field: dict[str, Any]) -> Any:
 
 
 def map_field_types(fields: Iterable[Any]) -> dict[str, str]:
-    """Return the type of each recorded field by name."""
     return dict(_split_field(field) for field in fields)
 
 

@@ -20,7 +20,6 @@ _TABLES = {table.name: table for table in TABLES}
 
 
 def refuses(*members: str) -> Expectation:
-    """Ours is refused, with exactly these members in its error."""
     return lambda comparison: (
         comparison.ours["status"] == 409 and comparison.ours["error"].keys() == {*members}
     )
@@ -58,7 +57,6 @@ def _replace_nested(description: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def finds(*ids: int, total: int | None = None) -> Expectation:
-    """Ours finds these records, and counts them."""
     expected_total = len(ids) if total is None else total
 
     def holds(comparison: Comparison) -> bool:

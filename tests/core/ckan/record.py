@@ -41,7 +41,6 @@ class Site:
         self.ids: dict[str, str] = {}
 
     def send(self, wire: Wire, *, anonymous: bool = False) -> tuple[int, str]:
-        """Send a request, and return the status and the text of the answer."""
         request = urllib.request.Request(
             self.url + wire.path, wire.body or None, method=wire.method
         )
@@ -64,7 +63,6 @@ class Site:
 
     @contextmanager
     def make_dataset(self) -> Iterator[None]:
-        """Make a public dataset, and delete it with its resources at the end."""
         name = f"replay-{secrets.token_hex(4)}"
         organization = self.call("organization_create", name=name)["id"]
         self.ids["dataset"] = self.call("package_create", name=name, owner_org=organization)["id"]
@@ -101,7 +99,6 @@ class Site:
 
 
 def record_answers(site: Site) -> Iterator[dict[str, Any]]:
-    """Make the tables and send the cases; yield the lines of the file of answers."""
     with site.make_dataset():
         for name in ("own", *(table.name for table in TABLES)):
             site.ids[name] = site.make_resource(name)
@@ -117,7 +114,6 @@ def record_answers(site: Site) -> Iterator[dict[str, Any]]:
 
 
 def main() -> None:
-    """Read the arguments, and record."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--url", required=True)
     parser.add_argument("--token-file", required=True, type=Path)

@@ -22,7 +22,6 @@ class Table:
 
     @property
     def creation(self) -> dict[str, Any]:
-        """The parameters of ``datastore_create``."""
         return {
             "resource_id": f"@{self.name}",
             "fields": [{"id": name, "type": kind} for name, kind in self.fields.items()],
@@ -249,5 +248,4 @@ TABLES = (PLACES, NUMBERS, TIMES, NAMES, WORDS, EMPTY, MANY)
 
 
 def list_create_parameters() -> list[dict[str, Any]]:
-    """Return the parameters of ``datastore_create`` for all tables."""
     return [table.creation for table in TABLES]

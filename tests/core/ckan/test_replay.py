@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -46,26 +45,21 @@ RECORDED = {line["case"]: line for line in _LINES}
 _STEPS = [name for case in CASES for name, _ in case.steps]
 
 
-def _split_cases() -> dict[str, list[Case]]:
-    """Split the cases into parts of about the same size, each named after its first group."""
-    first_groups = ("limit", "filter", "q", "create", "alias", "value", "insert")
-    parts: dict[str, list[Case]] = {group: [] for group in first_groups}
-    part = ""
-    for case in CASES:
-        group = case.name.partition("/")[0]
-        part = group if group in parts else part
-        parts[part].append(case)
-    return parts
-
-
-_PARTS = _split_cases()
+#: Parts of about the same size, each named after the group with which it begins.
+_PARTS: dict[str, list[Case]] = {
+    group: [] for group in ("limit", "filter", "q", "create", "alias", "value", "insert")
+}
+_part = ""
+for _case in CASES:
+    _group = _case.name.partition("/")[0]
+    _part = _group if _group in _PARTS else _part
+    _PARTS[_part].append(_case)
 
 
 class Site:
     """Our own API, with the tables of the cases."""
 
     def __init__(self) -> None:
-        """Make the tables, as a client does."""
         self.client = Client(raise_request_exception=False)
         self.token = make_writer_token()
         self.ids = {"dataset": f"dataset-{uuid.uuid4()}"}
@@ -76,11 +70,9 @@ class Site:
             assert answer["status"] == 200, answer
 
     def make_resource(self, name: str) -> None:
-        """Make a resource without a table."""
         self.ids[name] = str(Resource.objects.create(name=name, indexes=["filters"]).pk)
 
     def ask(self, request: Request) -> dict[str, Any]:
-        """Send a request, and return the parts of the answer that are compared."""
         wire = build_wire_request(request, self.ids)
         answer = self.client.generic(
             wire.method,
@@ -95,24 +87,17 @@ class Site:
 
     def compare(self, case: Case) -> Iterator[Comparison]:
         """Send the requests of a case, and roll their changes back."""
-        with _roll_back_changes():
+        with transaction.atomic():
             if case.writes:
                 self.make_resource("own")
             recorded = RECORDED[case.name]["answers"]
             for (name, request), ckan in zip(case.steps, recorded, strict=True):
                 yield Comparison(name, request, ckan, self.ask(request))
-
-
-@contextmanager
-def _roll_back_changes() -> Iterator[None]:
-    with transaction.atomic():
-        yield
-        transaction.set_rollback(True)
+            transaction.set_rollback(True)
 
 
 @pytest.fixture(scope="module")
 def site(module_transaction: ModuleTransaction) -> Site:
-    """The API with the tables, made once."""
     return Site()
 
 
@@ -136,13 +121,11 @@ def _find_patterns(names: list[str]) -> set[str]:
 
 
 def is_documented(comparison: Comparison) -> bool:
-    """Return whether the difference between two answers is documented."""
     matching = [difference for difference in DIFFERENCES if difference.is_about(comparison.name)]
     return len(matching) == 1 and matching[0].holds(comparison)
 
 
 def describe(comparison: Comparison) -> str:
-    """Describe a difference between two answers."""
     return "\n".join(
         (
             f"{comparison.request.action} {write_json(comparison.request.sent)[:1500]}",

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import psycopg
@@ -14,29 +15,21 @@ from django.db.utils import OperationalError
 from django.test import Client as Browser
 from psycopg import sql
 
-from datastore_search.database.sessions import Session, open_session, open_snapshot
-from datastore_search.database.statements import Clause
+from datastore_search.database.sessions import Session, open_session
+from datastore_search.database.statements import Clause, execute
 from datastore_search.guards.shares import Client
 from datastore_search.guards.watchdog import Watched
 from datastore_search.messages.availability import QueryTooSlow
 from datastore_search.models import Resource
 from datastore_search.search import reads
 
-from ...builders import act, ask, get_result, make_resource, make_slow, make_user, make_writer_token
+from ...builders import act, ask, get_result, make_slow, make_user, make_writer_token
 
 #: A text that psycopg renders with its connection.
 _STATEMENT = Clause(sql.SQL("SELECT {}").format(sql.Literal("ü")))
 
+open_snapshot = partial(open_session, as_snapshot=True)
 each_kind_of_session = pytest.mark.parametrize("begin", [open_session, open_snapshot])
-
-
-@pytest.fixture
-def committed(transactional_db: None) -> Iterator[Resource]:
-    yield make_resource()
-    connection.close()
-    with connection.cursor() as cursor:
-        cursor.execute("DROP TABLE IF EXISTS slow CASCADE")
-    Resource.objects.all().delete()
 
 
 @pytest.fixture
@@ -47,6 +40,11 @@ def no_cancellation(monkeypatch: pytest.MonkeyPatch) -> None:
         raise psycopg.errors.CancellationTimeout
 
     monkeypatch.setattr(psycopg.Connection, "cancel_safe", fail)
+
+
+def sleep_too_long() -> None:
+    with Watched(connections["default"], Client({}), limit=timedelta(seconds=0.1)):
+        execute(connection, "SELECT pg_sleep(0.5)")
 
 
 def close_below_django() -> None:
@@ -112,10 +110,7 @@ def test_a_closed_connection_of_a_transaction_is_an_error_of_the_database(
     transactional_db: None, begin: Callable[..., AbstractContextManager[Session]]
 ) -> None:
     def read() -> None:
-        with (
-            transaction.atomic(),
-            begin(connection, timedelta(seconds=5), 2**20) as session,
-        ):
+        with transaction.atomic(), begin(connection, timedelta(seconds=5), 2**20) as session:
             close_below_django()
             session.fetch_rows(_STATEMENT)
 
@@ -132,11 +127,7 @@ def test_a_connection_that_a_cancellation_may_still_reach_is_forgotten_by_django
     settings.DATASTORE_SEARCH_STATEMENT_TIMEOUT = timedelta(seconds=30)
     sent = {"resource_id": str(committed.pk), "sort": "_id"}
 
-    with (
-        Watched(connections["default"], Client({}), limit=timedelta(seconds=0.1)),
-        connection.cursor() as run,
-    ):
-        run.execute("SELECT pg_sleep(0.5)")
+    sleep_too_long()
 
     assert connection.connection is None
     assert ask(Browser(), sent).status_code == 200
@@ -148,11 +139,7 @@ def test_a_transaction_that_loses_its_connection_so_is_not_committed_in_silence(
     def write() -> None:
         with transaction.atomic():
             Resource.objects.update(title="changed")
-            with (
-                Watched(connections["default"], Client({}), limit=timedelta(seconds=0.1)),
-                connection.cursor() as cursor,
-            ):
-                cursor.execute("SELECT pg_sleep(0.5)")
+            sleep_too_long()
 
     with pytest.raises(QueryTooSlow):
         write()
@@ -163,15 +150,11 @@ def test_a_transaction_that_loses_its_connection_so_is_not_committed_in_silence(
 def test_a_statement_that_is_not_read_to_its_end_closes_nothing_below_django(
     transactional_db: None, no_cancellation: None
 ) -> None:
-    def read_one(batches: Iterator[Any]) -> Any:
-        return next(batches)
-
     numbers = Clause(sql.SQL("SELECT n::text FROM generate_series(1, 1000000) AS n"))
     with open_session(connection, timedelta(seconds=5), 2**20) as session:
-        assert session.fetch_texts(numbers, read_one, batch_rows=1).last == [b"1"]
+        assert session.fetch_texts(numbers, next, batch_rows=1).last == [b"1"]
 
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT 1")
+    execute(connection, "SELECT 1")
 
 
 @pytest.mark.slow

@@ -16,10 +16,11 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from datastore_search.database import sessions, statements, tables
+from datastore_search.database.statements import execute, fetch_value
 from datastore_search.models import Alias, Resource
 from datastore_search.writing import Method, open_writer
 
-from ...builders import act, ask, check_error, get_ids, make_resource, make_token, make_user
+from ...builders import act, ask, check_error, get_ids, make_token, make_user
 from ..admin.test_resources import build_form, build_inlines
 
 API = "/en/api/action/datastore_search"
@@ -27,14 +28,6 @@ BEING_CHANGED = "The resource is being changed, and cannot be read now. Try agai
 NOT_ENDED = "Another change of the resource has not ended yet. Try again in a moment."
 
 LOCK_RESOURCE = "SELECT FROM datastore_search_resource FOR UPDATE"
-
-
-@pytest.fixture
-def committed(transactional_db: None) -> Iterator[Resource]:
-    """A committed resource; its record tables are dropped after the test."""
-    resource = make_resource()
-    yield resource
-    Resource.objects.all().delete()
 
 
 @contextmanager
@@ -57,10 +50,7 @@ def short_lock_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def read_lock_timeout() -> str:
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT current_setting('lock_timeout')")
-        (timeout,) = cursor.fetchone()
-    return str(timeout)
+    return str(fetch_value(connection, "SELECT current_setting('lock_timeout')"))
 
 
 # Readers ------------------------------------------------------------------------------------------
@@ -130,8 +120,7 @@ def test_a_write_is_refused_while_another_one_is_open(client: Client, committed:
         for action, parameters in build_writes(committed):
             response = act(client, action, parameters, token)
 
-            error = check_error(response, 503, "Service Unavailable")
-            assert error == {"message": NOT_ENDED}
+            assert check_error(response, 503, "Service Unavailable") == {"message": NOT_ENDED}
             assert response["Retry-After"] == "5"
 
     assert get_ids(ask(client, {"resource_id": str(committed.pk)})) == [1, 2, 3, 4, 5, 6]
@@ -149,8 +138,7 @@ def test_a_call_that_changes_aliases_waits_for_another_for_a_limited_time(
     with hold_locks(f"SELECT pg_advisory_xact_lock({statements._ALIAS_LOCK})"):
         response = act(client, "datastore_create", parameters, token)
 
-    error = check_error(response, 503, "Service Unavailable")
-    assert error == {"message": NOT_ENDED}
+    assert check_error(response, 503, "Service Unavailable") == {"message": NOT_ENDED}
     assert not Alias.objects.exists()
 
 
@@ -179,8 +167,7 @@ def test_a_write_waits_for_one_that_ends_in_time(client: Client, committed: Reso
 def test_the_limit_ends_with_the_write(committed: Resource, before: str) -> None:
     with transaction.atomic() if before == "7s" else nullcontext():
         if before == "7s":
-            with connection.cursor() as cursor:
-                cursor.execute("SET LOCAL lock_timeout = '7s'")
+            execute(connection, "SET LOCAL lock_timeout = '7s'")
         for is_permanent in (True, False):
             with open_writer(committed) as writer:
                 assert read_lock_timeout() == "10s"
@@ -215,12 +202,8 @@ def post_delete(client: Client, resource: Resource) -> Any:
 
 
 def post_delete_selected(client: Client, resource: Resource) -> Any:
-    parameters = {
-        "action": "delete_selected",
-        "_selected_action": [str(resource.pk)],
-        "post": "yes",
-    }
-    return client.post("/en/admin/datastore_search/resource/", parameters, follow=True)
+    chosen = {"action": "delete_selected", "_selected_action": [str(resource.pk)], "post": "yes"}
+    return client.post("/en/admin/datastore_search/resource/", chosen, follow=True)
 
 
 @pytest.mark.usefixtures("short_lock_timeout")

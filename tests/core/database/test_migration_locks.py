@@ -16,12 +16,12 @@ from django.db.migrations.state import ProjectState
 
 from benchmarks.scale.standbys import wait_until
 from datastore_search.database.migration_statements import lock_tables
+from datastore_search.database.statements import execute
 
 TABLES = ("datastore_search_resource", "datastore_search_field")
 
 
 def lock(attempts: int = 75) -> None:
-    """Lock the tables as a migration does."""
     with connection.schema_editor() as editor:
         operation = lock_tables(*TABLES, attempts=attempts)
         operation.database_forwards("datastore_search", editor, ProjectState(), ProjectState())
@@ -46,9 +46,8 @@ def hold_a_read() -> Iterator[int]:
 
 
 def is_migration_waiting() -> bool:
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT FROM pg_locks WHERE mode = 'AccessExclusiveLock' AND NOT granted")
-        return cursor.fetchone() is not None
+    waiting = "SELECT pid FROM pg_locks WHERE mode = 'AccessExclusiveLock' AND NOT granted"
+    return bool(execute(connection, waiting))
 
 
 @pytest.mark.django_db(transaction=True)

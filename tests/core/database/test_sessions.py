@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, suppress
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import pytest
@@ -13,23 +14,20 @@ from django.db import connection, transaction
 from django.db.utils import DatabaseError
 from psycopg import capabilities, sql
 
-from datastore_search.database.sessions import Session, TextBatch, open_snapshot
+from datastore_search.database.sessions import Session, TextBatch
 from datastore_search.database.sessions import open_session as begin_session
-from datastore_search.database.statements import Clause
+from datastore_search.database.statements import Clause, execute, fetch_column, fetch_value
 
 SETTINGS = ("statement_timeout", "work_mem", "random_page_cost", "jit", "client_min_messages")
 
+open_snapshot = partial(begin_session, as_snapshot=True)
 each_kind_of_session = pytest.mark.parametrize("open_session", [begin_session, open_snapshot])
 OpenSession = Callable[..., AbstractContextManager[Session]]
 
 
 def read_settings() -> list[Any]:
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT setting FROM pg_settings WHERE name = ANY (%s) ORDER BY name",
-            [[*SETTINGS, "transaction_isolation"]],
-        )
-        return [value for (value,) in cursor.fetchall()]
+    statement = "SELECT setting FROM pg_settings WHERE name = ANY (%s) ORDER BY name"
+    return fetch_column(connection, statement, [[*SETTINGS, "transaction_isolation"]])
 
 
 def read_setting(session: Session, name: str) -> Any:
@@ -69,8 +67,7 @@ def test_settings_do_not_stay_in_the_transaction_of_the_caller(
     db: None, open_session: OpenSession
 ) -> None:
     with transaction.atomic():
-        with connection.cursor() as cursor:
-            cursor.execute("SET LOCAL work_mem = '77MB'; SET LOCAL statement_timeout = '99s'")
+        execute(connection, "SET LOCAL work_mem = '77MB'; SET LOCAL statement_timeout = '99s'")
         check_settings_end(open_session)
 
 
@@ -103,10 +100,7 @@ def test_statements_of_a_snapshot_see_one_moment_and_those_of_a_session_the_late
 ) -> None:
     other = connection.copy("other")
     try:
-        for open_session, numbers in (
-            (open_snapshot, [0, 0]),
-            (begin_session, [0, 1]),
-        ):
+        for open_session, numbers in ((open_snapshot, [0, 0]), (begin_session, [0, 1])):
             counts = []
             with open_session(connection, timedelta(seconds=9), 2**20) as session:
                 for _time in range(2):
@@ -161,10 +155,7 @@ def test_a_statement_whose_rows_are_not_read_is_ended(
         next(batches)
         raise KeyError
 
-    with (
-        pytest.raises(KeyError),
-        open_session(connection, timedelta(hours=1), 2**20) as session,
-    ):
+    with pytest.raises(KeyError), open_session(connection, timedelta(hours=1), 2**20) as session:
         session.fetch_texts(Clause(NUMBERS, [10**12]), gather, batch_rows=32)  # would take days
 
     with begin_session(connection, timedelta(seconds=9), 2**20) as session:
@@ -192,6 +183,5 @@ def test_a_statement_that_fails_between_two_batches_leaves_the_connection_usable
 def test_a_statement_of_texts_begins_the_transaction_of_the_caller(transactional_db: None) -> None:
     with transaction.atomic():
         texts = Session(connection, {}).fetch_texts(Clause(sql.SQL("SELECT txid_current()")), list)
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT txid_current()")
-            assert texts == [TextBatch((), [str(cursor.fetchone()[0]).encode()])]
+        number = fetch_value(connection, "SELECT txid_current()")
+        assert texts == [TextBatch((), [str(number).encode()])]

@@ -14,10 +14,11 @@ from pathlib import Path
 import pytest
 from django.db import connection
 
+from datastore_search.database.statements import fetch_value
 from datastore_search.guards.shares import Client
 from datastore_search.models import Resource
 
-from ...builders import make_resource, make_slow
+from ...builders import make_slow
 from ...processes import (
     PROJECT,
     build_database_url,
@@ -61,27 +62,13 @@ def serve(name: str, uploads: Path) -> Iterator[int]:
                 process.kill()
 
 
-@pytest.fixture
-def slow(transactional_db: None) -> Iterator[Resource]:
-    """A resource whose reads take half a minute."""
-    resource = make_resource()
-    make_slow(resource)
-    yield resource
-    with connection.cursor() as cursor:
-        cursor.execute("DROP TABLE slow CASCADE")
-    Resource.objects.all().delete()
-
-
 def count_running_searches() -> int:
-    """Count the searches that PostgreSQL runs."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
-            " AND state = 'active' AND query LIKE '%datastore_search_record_%'"
-            " AND pid <> pg_backend_pid()"
-        )
-        (count,) = cursor.fetchone()
-    return int(count)
+    statement = (
+        "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
+        " AND state = 'active' AND query LIKE '%datastore_search_record_%'"
+        " AND pid <> pg_backend_pid()"
+    )
+    return int(fetch_value(connection, statement))
 
 
 def send_request(port: int, path: str) -> socket.socket:
@@ -94,13 +81,14 @@ def send_request(port: int, path: str) -> socket.socket:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SERVERS)
 def test_a_statement_ends_when_its_client_closes_the_connection(
-    slow: Resource, uploads: Path, name: str
+    committed: Resource, uploads: Path, name: str
 ) -> None:
+    make_slow(committed)  # half a minute
     with serve(name, uploads) as port:
         for path in (
-            f"/en/api/action/datastore_search?resource_id={slow.pk}",
-            f"/en/datastore/{slow.pk}/",
-            f"/en/datastore/dump/{slow.pk}",
+            f"/en/api/action/datastore_search?resource_id={committed.pk}",
+            f"/en/datastore/{committed.pk}/",
+            f"/en/datastore/dump/{committed.pk}",
         ):
             client = send_request(port, path)
             wait_until(count_running_searches, "the search", alive=lambda: True)

@@ -34,6 +34,7 @@ from datastore_search.models import Resource
 from ...builders import act, check_error, make_token, make_user
 
 ANN, BOB, EVE = (Client({"REMOTE_ADDR": f"192.0.2.{number}"}) for number in (1, 2, 3))
+OTHERS = [Client({"REMOTE_ADDR": f"198.51.100.{number}"}) for number in range(4)]
 MINUTE = timedelta(minutes=1)
 
 
@@ -131,7 +132,7 @@ def test_a_client_alone_may_hold_more_but_never_the_last_slot(
 
 def test_the_client_that_has_used_the_least_is_next(requests: Requests) -> None:
     now = time.monotonic()
-    with hold(requests, *(Client({"REMOTE_ADDR": f"198.51.100.{n}"}) for n in range(2))):
+    with hold(requests, *OTHERS[:2]):
         requests.shares._used = {EVE.key: (9.0, now), ANN.key: (0.5, now)}
         for name, client in (("eve", EVE), ("ann", ANN), ("bob", BOB)):
             requests.send(name, client)
@@ -171,8 +172,7 @@ def test_at_most_twice_as_many_requests_work(requests: Requests) -> None:
     with hold(requests, EVE, ANN):
         for request in requests.shares._working:
             request.began_at -= 2 * shares._HEAVY_SECONDS
-        others = [Client({"REMOTE_ADDR": f"198.51.100.{number}"}) for number in range(2)]
-        with hold(requests, *others):
+        with hold(requests, *OTHERS[:2]):
             for request in requests.shares._working:
                 request.began_at -= 2 * shares._HEAVY_SECONDS
             requests.send("bob", BOB)
@@ -248,13 +248,12 @@ def test_more_than_its_share_of_the_queue_is_refused_to_a_client(requests: Reque
 def test_a_full_queue_makes_room_at_the_cost_of_the_client_with_the_most(
     requests: Requests,
 ) -> None:
-    others = [Client({"REMOTE_ADDR": f"198.51.100.{number}"}) for number in range(4)]
     with hold(requests, EVE, ANN):
-        for client in (EVE, EVE, others[0], others[1], others[2]):
+        for client in (EVE, EVE, *OTHERS[:3]):
             requests.send("", client)
         assert requests.list_errors(1) == [ShareExceeded]
 
-        requests.send("", others[3])
+        requests.send("", OTHERS[3])
 
         assert requests.list_errors(2) == [ShareExceeded, ServerFull]
 
@@ -279,7 +278,6 @@ def test_only_the_one_request_of_a_client_takes_a_slot_beside_those_of_heavy_one
         requests.shares._used[BOB.key] = 0.0, time.monotonic()
         with hold(requests, BOB):
             requests.shares._used[BOB.key] = 100.0, time.monotonic()  # both are heavy now
-            other = Client({"REMOTE_ADDR": "192.0.2.4"})
             with requests.shares._condition:  # two arrive before one of them may work
                 waiting = [_Request(ANN.key, time.monotonic()) for _ in range(2)]
                 requests.shares._waiting += waiting
@@ -288,7 +286,7 @@ def test_only_the_one_request_of_a_client_takes_a_slot_beside_those_of_heavy_one
                 assert requests.shares._may_work(waiting[0])
                 requests.shares._waiting.clear()
 
-            requests.send("other", other)
+            requests.send("other", OTHERS[0])
 
             assert requests.worked == ["other"]
 
@@ -307,14 +305,13 @@ def test_requests_of_others_do_not_count_for_a_client(requests: Requests) -> Non
 def test_in_a_full_queue_of_different_clients_a_heavy_one_makes_room(
     requests: Requests, is_heavy: bool
 ) -> None:
-    others = [Client({"REMOTE_ADDR": f"198.51.100.{number}"}) for number in range(4)]
     with hold(requests, ANN, BOB):
         if is_heavy:
             requests.shares._used[EVE.key] = 100.0, time.monotonic()
-        for client in (EVE, *others[:3]):
+        for client in (EVE, *OTHERS[:3]):
             requests.send(client.key, client)
 
-        requests.send("newcomer", others[3])
+        requests.send("newcomer", OTHERS[3])
 
         assert requests.list_errors(1) == [ShareExceeded if is_heavy else ServerFull]
     requests.join()
@@ -338,9 +335,8 @@ def test_the_client_with_the_most_requests_makes_no_room_for_itself(
     requests: Requests, settings: Any
 ) -> None:
     settings.DATASTORE_SEARCH_MAX_WAITING = 6
-    others = [Client({"REMOTE_ADDR": f"198.51.100.{number}"}) for number in range(2)]
     with hold(requests, EVE, ANN):
-        for client in (EVE, EVE, *others, *others):
+        for client in (EVE, EVE, *OTHERS[:2], *OTHERS[:2]):
             requests.send("early", client)
 
         requests.send("late", EVE)
@@ -384,7 +380,7 @@ def test_the_program_itself_needs_no_slot(settings: Any) -> None:
         assert len(shares.process_shares._working) == 1
 
 
-def test_a_process_that_is_forked_has_all_slots(requests: Requests) -> None:
+def test_a_process_that_is_forked_has_all_slots() -> None:
     with shares.process_shares.hold(ANN, MINUTE):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)  # of forks beside threads
@@ -475,11 +471,8 @@ def test_calls_that_write_have_a_share(
     for each in (*shares.process_shares._waiting, *shares.process_shares._working):
         each.key = f"user:{user.pk}"
 
-    sent = {"resource_id": str(resource.pk), "force": True, "filters": {}, "records": []}
-    if action == "datastore_records_delete":
-        del sent["records"]
-    else:
-        del sent["filters"]
+    sent = {"resource_id": str(resource.pk), "force": True}
+    sent |= {"filters": {}} if action == "datastore_records_delete" else {"records": []}
 
     check_error(act(client, action, sent, make_token(user)), 429, "Too Many Requests")
 

@@ -6,7 +6,7 @@ import os
 import threading
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Mapping
 from contextlib import suppress
 from datetime import timedelta
 from typing import Any
@@ -17,40 +17,24 @@ from django.db import connection, connections
 from django.test import Client as Browser
 from django.test.utils import CaptureQueriesContext
 
+from datastore_search.database.statements import execute
 from datastore_search.guards import watchdog
 from datastore_search.guards.shares import DISCONNECTED, Client
 from datastore_search.guards.watchdog import Watched
 from datastore_search.messages.availability import ClientDisconnected, QueryTooSlow
 from datastore_search.models import Resource
 
-from ...builders import ask, make_resource, make_slow, make_token
+from ...builders import ask, make_slow, make_token
 
 API = "/en/api/action/datastore_search"
 
 
-def make_client(**environ: Any) -> Client:
-    return Client(environ)
-
-
-@pytest.fixture
-def committed(transactional_db: None) -> Iterator[Resource]:
-    """A committed resource; its record tables are dropped after the test."""
-    resource = make_resource()
-    yield resource
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT EXISTS (SELECT FROM pg_tables WHERE tablename = 'slow')")
-        if cursor.fetchone() == (True,):
-            cursor.execute("DROP TABLE slow CASCADE")
-    Resource.objects.all().delete()
-
-
-def watch(client: Client | None = None, **options: Any) -> Watched:
-    return Watched(connections["default"], client or make_client(), **options)
+def watch(environ: Mapping[str, Any] | None = None, **options: Any) -> Watched:
+    return Watched(connections["default"], Client(environ or {}), **options)
 
 
 def sleep(seconds: float) -> None:
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_sleep(%s)", [seconds])
+    execute(connection, "SELECT pg_sleep(%s)", [seconds])
 
 
 # Time limits --------------------------------------------------------------------------------------
@@ -103,7 +87,7 @@ def test_a_statement_ends_when_its_client_is_gone(transactional_db: None) -> Non
     timer = threading.Timer(0.2, gone.set)
     timer.start()
 
-    with pytest.raises(ClientDisconnected), watch(make_client(**{DISCONNECTED: gone})):
+    with pytest.raises(ClientDisconnected), watch({DISCONNECTED: gone}):
         sleep(30)
 
     assert connection.is_usable()
@@ -122,7 +106,7 @@ def test_a_dump_ends_before_its_first_block_when_its_client_is_gone(
 
 
 def test_a_statement_whose_client_waits_goes_on(transactional_db: None) -> None:
-    with watch(make_client(**{DISCONNECTED: threading.Event()})):
+    with watch({DISCONNECTED: threading.Event()}):
         sleep(1)
 
 
@@ -199,9 +183,7 @@ def test_a_connection_that_a_cancellation_may_still_reach_is_not_used_again(
 # The thread ---------------------------------------------------------------------------------------
 
 
-def test_a_process_that_is_forked_has_a_watchdog_of_its_own(
-    transactional_db: None,
-) -> None:
+def test_a_process_that_is_forked_has_a_watchdog_of_its_own(transactional_db: None) -> None:
     with watch():  # and a thread that checks it
         sleep(1)
         before = watchdog._watchdog

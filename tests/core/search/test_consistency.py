@@ -14,7 +14,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from psycopg import sql
 
-from datastore_search.database.statements import Clause
+from datastore_search.database.statements import Clause, execute
 from datastore_search.models import Alias, Field, Resource
 from datastore_search.search import open_snapshot
 from datastore_search.writing import GivenField, Method, open_writer
@@ -29,16 +29,9 @@ AGGREGATE = "/en/api/3/action/datastore_aggregate"
 
 
 @pytest.fixture
-def committed(transactional_db: None) -> Resource:
-    """A public resource with committed records."""
-    resource = make_resource()
-    Alias.objects.create(resource=resource, name="rivers")
-    return resource
-
-
-def run(statement: str, *parameters: Any) -> None:
-    with connection.cursor() as cursor:
-        cursor.execute(statement, parameters)
+def committed(committed: Resource) -> Resource:
+    Alias.objects.create(resource=committed, name="rivers")
+    return committed
 
 
 # Descriptions -------------------------------------------------------------------------------------
@@ -133,7 +126,8 @@ def delete_resource(resource: Resource) -> None:
 
 
 def unpublish_by_sql(resource: Resource) -> None:
-    run("UPDATE datastore_search_resource SET table_version_id = NULL WHERE id = %s", resource.pk)
+    statement = "UPDATE datastore_search_resource SET table_version_id = NULL WHERE id = %s"
+    execute(connection, statement, [resource.pk])
 
 
 def delete_alias(resource: Resource) -> None:
@@ -153,7 +147,6 @@ def change_twice(resource: Resource) -> None:
 
 
 def summarize_answer(response: Any) -> dict[str, Any]:
-    """Return the labels of the fields and the number of records of an answer."""
     result = get_result(response)
     labels = {field["id"]: field.get("info", {}).get("label", "") for field in result["fields"]}
     return {"total": result["total"], "records": len(result["records"]), "fields": labels}
@@ -186,11 +179,8 @@ def check_change_is_seen(
 ) -> None:
     parameters = {"resource_id": "rivers"}
     for _time in range(2):
-        assert summarize_answer(ask(client, parameters)) == {
-            "total": 6,
-            "records": 6,
-            "fields": BEFORE,
-        }
+        before = {"total": 6, "records": 6, "fields": BEFORE}
+        assert summarize_answer(ask(client, parameters)) == before
 
     change(resource)
 
@@ -405,8 +395,7 @@ def kill_session() -> None:
     ours = connection.connection.info.backend_pid
     other = connections.create_connection("default")
     try:
-        with other.cursor() as cursor:
-            cursor.execute("SELECT pg_terminate_backend(%s, 5000)", [ours])
+        execute(other, "SELECT pg_terminate_backend(%s, 5000)", [ours])
     finally:
         other.close()
 

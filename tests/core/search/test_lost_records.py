@@ -9,17 +9,10 @@ from django.core.management import call_command
 from django.db import connection
 from django.test import Client
 
+from datastore_search.database.statements import execute
 from datastore_search.models import Resource
 
-from ...builders import (
-    act,
-    ask,
-    check_error,
-    get_record_table,
-    make_resource,
-    make_token,
-    make_user,
-)
+from ...builders import act, ask, check_error, get_record_table, make_resource, make_user_token
 
 MISSING = (
     "Not found: the records of resource “{name}” are not in the database. Load its file again, or"
@@ -32,8 +25,7 @@ INCOMPLETE = (
 
 
 def execute_on_table(statement: str, resource: Resource) -> None:
-    with connection.cursor() as cursor:
-        cursor.execute(statement.format(table=get_record_table(resource)))
+    execute(connection, statement.format(table=get_record_table(resource)))
 
 
 TRUNCATE, DROP = "TRUNCATE {table}", "DROP TABLE {table}"
@@ -145,12 +137,11 @@ def test_a_page_and_a_description_say_what_is_missing(
 def test_nothing_is_written_to_a_missing_table(
     resource: Resource, client: Client, action: str, parameters: dict[str, Any]
 ) -> None:
-    token = make_token(make_user(permissions=("change_resource", "delete_resource")))
+    token = make_user_token("writer", "change", "delete")
     execute_on_table(DROP, resource)
+    sent = {"resource_id": str(resource.pk), "force": True, **parameters}
 
-    response = act(
-        client, action, {"resource_id": str(resource.pk), "force": True, **parameters}, token
-    )
+    response = act(client, action, sent, token)
 
     message = check_error(response, 404, "Not Found Error")["message"]
     assert message == MISSING.format(name=resource.pk)
@@ -174,6 +165,5 @@ def test_after_a_flush_tables_are_made_as_in_a_new_database() -> None:
     assert not numbers & old_numbers
     for resource in resources:
         resource.delete()
-    with connection.cursor() as cursor:
-        for number in old_numbers:
-            cursor.execute(f"DROP TABLE datastore_search_record_{number}")
+    for number in old_numbers:
+        execute(connection, f"DROP TABLE datastore_search_record_{number}")

@@ -18,6 +18,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from datastore_search.database.statements import execute, fetch_column, fetch_value
 from datastore_search.filters import Comparison, In
 from datastore_search.filters.names import SortKey
 from datastore_search.models import Resource, TableVersion
@@ -75,8 +76,7 @@ def index_and_count(resource: Resource) -> None:
             for name, values in counts.items()
         }
     )
-    with connection.cursor() as cursor:
-        cursor.execute(f"VACUUM (FREEZE, ANALYZE) {get_record_table(resource)}")
+    execute(connection, f"VACUUM (FREEZE, ANALYZE) {get_record_table(resource)}")
 
 
 @pytest.fixture(scope="module")
@@ -112,10 +112,8 @@ def run_search(resource: Resource, query: Query) -> Answer:
     fetch_page(resource, query)  # caches the description
     with CaptureQueriesContext(connection) as captured:
         page = fetch_page(resource, query)
-    plans = [
-        _explain(each["sql"]) for each in captured if "datastore_search_record_" in each["sql"]
-    ]
-    nodes = [list(_iterate_executed_nodes(plan)) for plan in plans]
+    run = [each["sql"] for each in captured if "datastore_search_record_" in each["sql"]]
+    nodes = [list(_iterate_executed_nodes(_explain(statement))) for statement in run]
     return Answer(
         ids=[record.get("_id") for record in json.loads(page.text)],
         total=page.total,
@@ -127,15 +125,13 @@ def run_search(resource: Resource, query: Query) -> Answer:
 
 
 def _explain(statement: str) -> Any:
-    with connection.cursor() as cursor:
-        for setting in ("random_page_cost = 1.1", "work_mem = '64MB'", "jit = off"):
-            cursor.execute(f"SET LOCAL {setting}")
-        cursor.execute(f"EXPLAIN (ANALYZE, TIMING off, FORMAT json) {statement}")
-        return cursor.fetchone()[0][0]["Plan"]
+    for setting in ("random_page_cost = 1.1", "work_mem = '64MB'", "jit = off"):
+        execute(connection, f"SET LOCAL {setting}")
+    explain = f"EXPLAIN (ANALYZE, TIMING off, FORMAT json) {statement}"
+    return fetch_value(connection, explain)[0]["Plan"]
 
 
 def _iterate_executed_nodes(node: Any) -> Iterator[Any]:
-    """Yield the nodes of a plan that were executed."""
     if node["Actual Loops"]:
         yield node
         for child in node.get("Plans", ()):
@@ -167,7 +163,6 @@ def _count_fetched_rows(node: Any, resource: Resource) -> int:
 
 
 def list_expected_ids(keep: Callable[[Record], bool], key: SortKey | None = None) -> list[int]:
-    """Filter and sort all records in Python, and return their ids."""
     records = [record for record in RECORDS if keep(record)]
     if key:
         if key.descending:
@@ -261,7 +256,6 @@ class Case:
 
 
 def build_query(*filters: In, sort: SortKey | None = None, **more: Any) -> Query:
-    """Build a query for the first five records."""
     return Query(**{"limit": 5, "filters": filters, "sort": (sort,) if sort else (), **more})
 
 
@@ -418,10 +412,8 @@ def test_pages_by_their_next_page_hold_every_match_once(
         ids: list[int] = []
         bound: tuple[Comparison, ...] = ()
         while True:
-            page = fetch_page(
-                table,
-                Query(limit=1_000, filters=filters + bound, sort=(key,), include_next_page=True),
-            )
+            query = Query(limit=1_000, filters=filters + bound, sort=(key,), include_next_page=True)
+            page = fetch_page(table, query)
             assert page.total == len(expected) - len(ids)
             ids += [record["_id"] for record in json.loads(page.text)]
             if page.next_page is None or len(ids) >= len(expected):
@@ -454,13 +446,12 @@ def test_a_ranked_page_is_one_statement_that_fetches_its_records_by_row_locator(
     db: None, table: Resource, query: Query, keep: Callable[[Record], bool]
 ) -> None:
     expected = list_expected_ids(keep)
-    with connection.cursor() as cursor:  # the shortest records come first
-        cursor.execute(
-            f"SELECT _id FROM {get_record_table(table)} WHERE _id = ANY(%s)"
-            " ORDER BY ts_rank(search, %s) / ln(length(search) + 2) DESC, _id",
-            [expected, query.q],
-        )
-        expected = [number for (number,) in cursor.fetchall()]
+    expected = fetch_column(  # the shortest records come first
+        connection,
+        f"SELECT _id FROM {get_record_table(table)} WHERE _id = ANY(%s)"
+        " ORDER BY ts_rank(search, %s) / ln(length(search) + 2) DESC, _id",
+        [expected, query.q],
+    )
 
     answer = run_search(table, query)
 
@@ -559,20 +550,14 @@ def test_a_narrow_range_is_read_from_the_index_of_the_order(
     ],
 )
 def test_all_pages_together_hold_every_match_once_and_in_order(
-    db: None,
-    table: Resource,
-    condition: In,
-    keep: Callable[[Record], bool],
-    key: SortKey,
+    db: None, table: Resource, condition: In, keep: Callable[[Record], bool], key: SortKey
 ) -> None:
     ids: list[int] = []
     # Growing limits: the first pages are read from a window, the last ones are sorted.
     limits = [1, 10, 100, 500, 900, *[1_000] * 40]
     for limit in limits:
-        page = fetch_page(
-            table, Query(limit=limit, offset=len(ids), filters=(condition,), sort=(key,))
-        )
-        page_ids = [record["_id"] for record in json.loads(page.text)]
+        query = Query(limit=limit, offset=len(ids), filters=(condition,), sort=(key,))
+        page_ids = [record["_id"] for record in json.loads(fetch_page(table, query).text)]
         ids += page_ids
         if len(page_ids) < limit:
             break

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from django.db import connection
 
+from datastore_search.database.statements import fetch_value
+
 
 def collect_values(data: dict[str, Any]) -> str:
-    """Return the text that the database makes of a record."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT datastore_search_values(%s::jsonb)", [json.dumps(data)])
-        return str(cursor.fetchone()[0])
+    statement = "SELECT datastore_search_values(%s::jsonb)"
+    return str(fetch_value(connection, statement, [json.dumps(data)]))
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from datastore_search.database.statements import fetch_column, fetch_value
 from datastore_search.models import Resource
 from datastore_search.search import Query, RecordsFormat
 
@@ -41,17 +42,14 @@ def test_any_number_of_fields_is_rendered_in_every_format(db: None, fields: int)
 
 def test_a_compressed_record_is_decompressed_once_for_all_its_fields(db: None) -> None:
     resource, record = make_wide_resource(fields=120, words=30)
-    with connection.cursor() as cursor:
-        cursor.execute(f"SELECT pg_column_compression(data) FROM {get_record_table(resource)}")
-        assert cursor.fetchone() != (None,)
+    compression = f"SELECT pg_column_compression(data) FROM {get_record_table(resource)}"
+    assert fetch_value(connection, compression)
     fetch_page(resource, Query(limit=1))  # caches the description
 
     with CaptureQueriesContext(connection) as captured:
         page = fetch_page(resource, Query(limit=1))
     (statement,) = [each["sql"] for each in captured if "datastore_search_record_" in each["sql"]]
-    with connection.cursor() as cursor:
-        cursor.execute(f"EXPLAIN (VERBOSE, COSTS off) {statement}")
-        plan = [line.strip() for (line,) in cursor.fetchall()]
+    plan = fetch_column(connection, f"EXPLAIN (VERBOSE, COSTS off) {statement}")
 
     assert json.loads(page.text) == [{"_id": 1, **record}]
     unpacking = [line for line in plan if "|| '{}'::jsonb" in line]

@@ -19,6 +19,7 @@ import pytest
 from django.db import connection
 from django.test import Client
 
+from datastore_search.database.statements import execute, fetch_column, fetch_value
 from datastore_search.filters.words import UNSPACED_LETTERS
 from datastore_search.models import Resource
 
@@ -48,7 +49,6 @@ TEXTS = list(dict.fromkeys(pair.text for pair in PAIRS))
 
 
 def make_texts(texts: Iterable[str] = TEXTS) -> Resource:
-    """Make a resource with a record for each text."""
     file = io.StringIO()
     csv.writer(file).writerows([("place", "text"), *((f"p{n}", t) for n, t in enumerate(texts))])
     return make_resource(file.getvalue(), language="simple", types={"text": "text"})
@@ -61,24 +61,20 @@ def _texts(module_transaction: ModuleTransaction) -> Resource:
 
 @pytest.fixture
 def texts(_texts: Resource, db: None) -> Resource:
-    """A resource with a record for each text."""
     return restore_shared_resource(_texts) or make_texts()
 
 
 def select_vectors(resource: Resource) -> list[tuple[str, str]]:
-    with connection.cursor() as cursor:
-        cursor.execute(
-            f"SELECT data ->> 'text', search::text FROM {get_record_table(resource)}"
-            " ORDER BY data ->> 'text' COLLATE \"C\""
-        )
-        return list(cursor.fetchall())
+    return execute(
+        connection,
+        f"SELECT data ->> 'text', search::text FROM {get_record_table(resource)}"
+        " ORDER BY data ->> 'text' COLLATE \"C\"",
+    )
 
 
 def find_texts(client: Client, resource: Resource, **parameters: Any) -> set[str]:
-    answer = ask(
-        client,
-        {"resource_id": str(resource.pk), "fields": ["text"], "limit": 1_000, **parameters},
-    )
+    asked = {"resource_id": str(resource.pk), "fields": ["text"], "limit": 1_000, **parameters}
+    answer = ask(client, asked)
     return {record["text"] for record in get_result(answer)["records"]}
 
 
@@ -116,12 +112,9 @@ def test_a_write_makes_the_same_vectors_as_a_load(client: Client, texts: Resourc
     written = make_texts(["?"] * len(TEXTS))
     records = [{"_id": number, "text": text} for number, text in enumerate(TEXTS, 1)]
 
-    updated = act(
-        client,
-        "datastore_upsert",
-        {"resource_id": str(written.pk), "method": "update", "records": records, "force": True},
-        token,
-    )
+    sent = {"resource_id": str(written.pk), "method": "update", "records": records, "force": True}
+
+    updated = act(client, "datastore_upsert", sent, token)
 
     assert updated.status_code == 200, updated.json()
     written.refresh_from_db()
@@ -141,14 +134,12 @@ def test_a_write_makes_the_same_vectors_as_a_load(client: Client, texts: Resourc
     ids=["han", "rare han", "thai", "one letter for eighteen", "compatible forms"],
 )
 def test_the_longest_texts_fit_into_a_vector(db: None, text: str) -> None:
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT length(datastore_search_vector(jsonb_build_object('text', %s::text),"
-            " 'english')) > 0, datastore_search_vector(jsonb_build_object('text', %s::text),"
-            " 'english') @@ datastore_search_tsquery(%s, 'english')",
-            [text, text, text[20_000:20_010]],
-        )
-        assert cursor.fetchone() == (True, True)
+    assert fetch_value(
+        connection,
+        "SELECT datastore_search_vector(jsonb_build_object('text', %s::text), 'english')"
+        " @@ datastore_search_tsquery(%s, 'english')",
+        [text, text[20_000:20_010]],
+    )
 
 
 @pytest.mark.slow
@@ -156,13 +147,12 @@ def test_the_limit_of_words_counts_the_letters_that_are_cut(db: None) -> None:
     """Python counts the words of a query, which PostgreSQL cuts."""
     counted = re.compile(f"[{UNSPACED_LETTERS}]")
     letters = [chr(code) for code in range(0x80, sys.maxunicode + 1) if not 0xD800 <= code < 0xE000]
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT letter FROM unnest(%s::text[]) AS letter"
-            " WHERE strpos(datastore_search_split(letter), chr(31)) > 0",
-            [letters],
-        )
-        cut = [row[0] for row in cursor]
+    cut = fetch_column(
+        connection,
+        "SELECT letter FROM unnest(%s::text[]) AS letter"
+        " WHERE strpos(datastore_search_split(letter), chr(31)) > 0",
+        [letters],
+    )
 
     assert len(cut) > 90_000
     assert cut == [letter for letter in letters if counted.match(letter)]

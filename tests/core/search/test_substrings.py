@@ -13,6 +13,7 @@ from django.test import Client
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from datastore_search.database.statements import execute, fetch_column, fetch_value
 from datastore_search.filters import parse_filters
 from datastore_search.models import Resource
 from datastore_search.search import Query
@@ -39,10 +40,7 @@ KINDS = ["filters", "words", "substrings"]
 ALPHABET = "abcABC19%_\\\"'/ \n\tńΣσςİıIiẞß\u0307đĐÀà京都นี่"
 
 #: The words of a query language for each database: with its own lower case of some letters.
-DATABASES = {
-    "libc": "",
-    "icu": "LOCALE_PROVIDER icu ICU_LOCALE 'tr'",
-}
+DATABASES = {"libc": "", "icu": "LOCALE_PROVIDER icu ICU_LOCALE 'tr'"}
 
 
 @pytest.fixture(scope="module")
@@ -74,8 +72,7 @@ def portal(_portal: None) -> Iterator[None]:
     """A portal without resources and users."""
     yield
     empty_portal()
-    with connection.cursor() as cursor:
-        cursor.execute("TRUNCATE auth_user CASCADE")
+    execute(connection, "TRUNCATE auth_user CASCADE")
 
 
 def make_indexed(csv: str = SURVEY, **values: Any) -> Resource:
@@ -83,12 +80,11 @@ def make_indexed(csv: str = SURVEY, **values: Any) -> Resource:
 
 
 def list_substring_indexes(resource: Resource) -> list[str]:
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT indexname FROM pg_indexes WHERE tablename = %s AND indexdef LIKE %s",
-            [get_record_table(resource), "%extensions.gin_trgm_ops%"],
-        )
-        return [name for (name,) in cursor.fetchall()]
+    return fetch_column(
+        connection,
+        "SELECT indexname FROM pg_indexes WHERE tablename = %s AND indexdef LIKE %s",
+        [get_record_table(resource), "%extensions.gin_trgm_ops%"],
+    )
 
 
 def create_table(token: str, **sent: Any) -> dict[str, Any]:
@@ -129,8 +125,7 @@ def test_the_index_changes_no_answer(server: Server, django_db_blocker: Any, dat
         open_portal(server, f"answers_{database}", DATABASES[database]),
     ):
         texts, indexed, plain = make_tables()
-        with connection.cursor() as cursor:
-            cursor.execute("SET enable_seqscan = off")  # the table is small
+        execute(connection, "SET enable_seqscan = off")  # the table is small
 
         @settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
         @given(data=st.data())
@@ -138,12 +133,10 @@ def test_the_index_changes_no_answer(server: Server, django_db_blocker: Any, dat
             text = data.draw(st.sampled_from(texts))
             start = data.draw(st.integers(0, len(text)))
             piece = text[start : start + data.draw(st.integers(1, 80))]
-            part = data.draw(
-                st.sampled_from([piece, piece.lower(), piece.upper(), piece.swapcase()])
-            )
-            operator = data.draw(
-                st.sampled_from(["contains", "icontains", "startswith", "istartswith"])
-            )
+            cases = [piece, piece.lower(), piece.upper(), piece.swapcase()]
+            part = data.draw(st.sampled_from(cases))
+            known = ["contains", "icontains", "startswith", "istartswith"]
+            operator = data.draw(st.sampled_from(known))
             conditions = parse_filters({"text": {operator: part}})
             query = Query(limit=1_000, filters=conditions, fields=("_id",))
             answers = [fetch_page(resource, query).text for resource in (indexed, plain)]
@@ -161,12 +154,9 @@ def test_a_rare_part_is_found_by_the_index(portal: None) -> None:
     (name,) = list_substring_indexes(resource)
 
     def count_scans() -> int:
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT pg_stat_force_next_flush()")
-            cursor.execute(
-                "SELECT idx_scan FROM pg_stat_user_indexes WHERE indexrelname = %s", [name]
-            )
-            return int(cursor.fetchone()[0])
+        execute(connection, "SELECT pg_stat_force_next_flush()")
+        statement = "SELECT idx_scan FROM pg_stat_user_indexes WHERE indexrelname = %s"
+        return int(fetch_value(connection, statement, [name]))
 
     for operator in ("contains", "icontains", "startswith", "istartswith"):
         before = count_scans()
@@ -220,12 +210,8 @@ def test_a_whole_word_ranks_above_a_part(portal: None) -> None:
     ranks = [each["rank"] for each in found["records"]]
     assert ranks[1] > ranks[2] == ranks[3] == 0
     assert found["substrings"] is True
-
-
-def test_operators_are_characters(portal: None) -> None:
-    resource = make_indexed("title\nriver lake\nriver\n")
-
-    assert find_ids(resource, q="rive -lake", substrings=True) == [1]
+    # Operators are characters.
+    assert find_ids(resource, q="newpor -of", substrings=True) == [2]
 
 
 def test_field_separators_and_escapes_are_no_letters(portal: None) -> None:

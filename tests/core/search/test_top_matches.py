@@ -15,6 +15,7 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
+from datastore_search.database.statements import execute
 from datastore_search.filters import Comparison, In
 from datastore_search.messages.access import RecordsIncomplete
 from datastore_search.models import Resource
@@ -32,7 +33,6 @@ KIND_A = In("kind", ("a",))
 
 @pytest.fixture(autouse=True)
 def few_top_ids(transactional_db: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Keep few ids."""
     monkeypatch.setattr(plan, "MAX_TOP_IDS", MAX_TOP_IDS)
     top_matches_cache.clear()
 
@@ -52,6 +52,10 @@ BY_RANK = [6, 1, 2, 4, 5]
 
 def fetch_ids(resource: Resource, query: Query) -> list[int]:
     return [record["_id"] for record in json.loads(fetch_page(resource, query).text)]
+
+
+def delete_first_match(resource: Resource) -> None:
+    execute(connection, f"DELETE FROM {get_record_table(resource)} WHERE _id = 6")
 
 
 def count_rankings(captured: CaptureQueriesContext) -> int:
@@ -242,8 +246,7 @@ def test_what_has_no_match_or_is_rarely_asked_is_not_kept(bridges: Resource) -> 
 def test_what_a_transaction_rolls_back_is_not_kept(bridges: Resource) -> None:
     for _time in range(2):
         with transaction.atomic():
-            with connection.cursor() as cursor:  # as a writer does before the version increases
-                cursor.execute(f"DELETE FROM {get_record_table(bridges)} WHERE _id = 6")
+            delete_first_match(bridges)  # as a writer does before the version increases
             assert fetch_ids(bridges, BRIDGE) == BY_RANK[1:3]
             transaction.set_rollback(True)
 
@@ -252,8 +255,7 @@ def test_what_a_transaction_rolls_back_is_not_kept(bridges: Resource) -> None:
 
 def test_lost_records_of_a_kept_page_are_an_error(bridges: Resource) -> None:
     fetch_page(bridges, BRIDGE)
-    with connection.cursor() as cursor:
-        cursor.execute(f"DELETE FROM {get_record_table(bridges)} WHERE _id = 6")
+    delete_first_match(bridges)
 
     with pytest.raises(RecordsIncomplete):
         fetch_page(bridges, BRIDGE)

@@ -6,7 +6,7 @@ from django.db import connections, router, transaction
 from django.db.models import F
 
 from ....conf import conf
-from ....database.sessions import open_snapshot
+from ....database.sessions import open_session
 from ....field_types import field_types
 from ....models import Resource, TableVersion
 from ....search import ConsistentRead, Query, RecordCopy, RecordsFormat, build_relation
@@ -23,7 +23,9 @@ def renew_profiles(version: TableVersion) -> bool:
     with (
         create_working_folder() as folder,
         create_staging_area(folder) as area,
-        open_snapshot(connection, conf.DUMP_TIMEOUT, conf.SEARCH_MEMORY_BYTES) as session,
+        open_session(
+            connection, conf.DUMP_TIMEOUT, conf.SEARCH_MEMORY_BYTES, as_snapshot=True
+        ) as session,
     ):
         resource = Resource.objects.using(connection.alias).described(version.resource_id)
         names, kinds = tuple(resource.types), tuple(resource.types.values())

@@ -18,7 +18,7 @@ from django.db import Error, OperationalError, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 from psycopg import errors
 
-from ....database.sessions import override_setting
+from ....database.sessions import override_settings
 from ....database.statements import begin_transaction, execute, fetch_value, to_milliseconds
 from ..messages.failures import LoadFailed
 
@@ -63,7 +63,7 @@ class JobLock:
             try:
                 with (
                     self._connection.connection.transaction(),  # a savepoint: the other lock stays
-                    override_setting(cursor, "lock_timeout", to_milliseconds(timeout)),
+                    override_settings(cursor.db, lock_timeout=to_milliseconds(timeout)),
                 ):
                     cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", numbers)
             except OperationalError as error:

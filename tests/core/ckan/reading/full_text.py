@@ -142,10 +142,7 @@ GROUPS: tuple[Group, ...] = (
             "rank without a question": {"fields": "_id,rank"},
             "rank of a field": {"q": {"title": "river"}, "fields": ["_id", "rank title"]},
             "object and all fields": {"q": {"title": "river"}, "fields": None},
-            "two fields and all": {
-                "q": {"title": "bridge", "body": "river"},
-                "fields": None,
-            },
+            "two fields and all": {"q": {"title": "bridge", "body": "river"}, "fields": None},
             "sort by rank": {"q": "river", "sort": "rank"},
             "sort": {"q": "river", "sort": "_id desc"},
             "sort by text": {"q": "river", "sort": "year desc"},

@@ -25,7 +25,6 @@ class Group:
     form: str = "json"
 
     def sent(self, value: Any) -> Any:
-        """Return the content of a request."""
         if isinstance(value, str) and self.parameter == SEVERAL:
             return value
         if isinstance(value, list) and self.parameter == SEVERAL:

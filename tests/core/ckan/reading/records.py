@@ -13,11 +13,7 @@ _FORMATTED: dict[str, dict[str, Any]] = {
     "other order": {"resource_id": "@places", "fields": "kind,_id", "limit": 8},
     "numbers": {"resource_id": "@numbers"},
     "times": {"resource_id": "@times", "fields": "day,moment,hour,sure"},
-    "nested": {
-        "resource_id": "@places",
-        "fields": ["tags", "marks", "about"],
-        "limit": 12,
-    },
+    "nested": {"resource_id": "@places", "fields": ["tags", "marks", "about"], "limit": 12},
     "names": {"resource_id": "@names", "limit": 1},
     "empty": {"resource_id": "@empty"},
     "nothing found": {"resource_id": "@places", "filters": {"code": "nope"}},

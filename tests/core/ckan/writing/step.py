@@ -70,5 +70,4 @@ def build_text_fields(*names: Any, **changes: Any) -> list[dict[str, Any]]:
 
 
 def build_steps(start: Step, steps: Mapping[str, Step]) -> list[Step]:
-    """Return steps on one table, each under its label."""
     return [start, *((f"{action} {label}", sent) for label, (action, sent) in steps.items())]

@@ -68,9 +68,7 @@ _CREATE: dict[str, list[Step]] = {
     ],
     "fields in another order": [TABLE, create(fields=[{"id": "b"}, {"id": "a"}])],
     "data dictionary": [
-        create(
-            fields=[{"id": "a", "type": "int4", "info": {"label": "A", "notes": "Of a"}}],
-        ),
+        create(fields=[{"id": "a", "type": "int4", "info": {"label": "A", "notes": "Of a"}}]),
         INFO,
     ],
     "include records": [stock(include_records=True)],
