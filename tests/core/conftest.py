@@ -14,7 +14,7 @@ import pytest
 from django.apps import apps
 from django.db import connection
 
-from datastore_search.database.statements import execute
+from datastore_search.database.statements import close_if_lost, execute
 from datastore_search.models import Resource
 
 from ..builders import make_resource
@@ -33,7 +33,7 @@ _ANSWERED_BY = {
 def committed(transactional_db: None) -> Iterator[Resource]:
     """A committed resource; its record tables are dropped after the test."""
     yield make_resource()
-    connection.close()
+    close_if_lost(connection)
     execute(connection, "DROP TABLE IF EXISTS slow CASCADE")  # of ``make_slow``
     Resource.objects.all().delete()
 
