@@ -17,12 +17,17 @@ from .reading import read_in_test_process
 
 
 def load_text(
-    resource: Resource, text: str, *, name: str = "file.csv", user: Any = None, **options: Any
+    resource: Resource,
+    text: str | bytes,
+    *,
+    name: str = "file.csv",
+    user: Any = None,
+    **options: Any,
 ) -> Load:
     """Load a text as a file, refresh the resource, and return the load."""
     with TemporaryDirectory() as folder:
         path = Path(folder) / name
-        path.write_text(text)
+        path.write_bytes(text.encode() if isinstance(text, str) else text)
         with read_in_test_process():
             load = load_file(resource, path, options=LoadOptions(**options), user=user)
     resource.refresh_from_db()
@@ -31,14 +36,12 @@ def load_text(
 
 
 def load_new_resource(text: str, **options: Any) -> Resource:
-    """Create a resource, and load a text into it."""
     resource = Resource.objects.create(name=f"resource-{Resource.objects.count() + 1}")
     load_text(resource, text, **options)
     return resource
 
 
 def read_records(resource: Resource, **parameters: Any) -> list[dict[str, Any]]:
-    """Search for all records."""
     result = _search(resource, parameters)
     records: list[dict[str, Any]] = result["records"]
     assert result["total"] == len(records)
@@ -52,7 +55,6 @@ def read_rows(resource: Resource, **parameters: Any) -> list[list[Any]]:
 
 
 def read_types(resource: Resource) -> dict[str, str]:
-    """Read the names and types of the fields, in order."""
     return dict(resource.fields.values_list("name", "type"))
 
 
