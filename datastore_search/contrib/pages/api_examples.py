@@ -10,14 +10,13 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
 
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpResponse
 from django.shortcuts import redirect
 
 from ...field_types import Json, dump_json_as_sent
 from ...filters.names import format_sort_key
 from ...messages.bidi import BIDI_CONTROLS, show_bidi_controls
-from ...models import Resource
-from ...search import ConsistentRead, Query, SearchAnswer, read_answer
+from ...search import ConsistentRead, SearchAnswer, read_answer
 from ...web.addresses import find_path, find_search_path, reverse_in_locale
 from ...web.views import parse_page_number
 from .columns import Column
@@ -51,37 +50,30 @@ class ApiView(ResourcePageView):
         offset = (parse_page_number(self.request) - 1) * query.size
         search = replace(query.search, limit=query.size, offset=offset)
         with closing(read_answer(read, replace(search, limit=1))) as found:
-            return {
-                "chips": build_chips(query, columns),
-                "page_address": page_address,
-                **_describe_call(self.request, path, resource, search, found),
-            }
-
-
-def _describe_call(
-    request: HttpRequest, path: str, resource: Resource, query: Query, found: SearchAnswer
-) -> dict[str, Any]:
-    """Write the programs for the records of a query, with the action's path, and the answer."""
-    address, parameters = request.build_absolute_uri(path), build_query_parameters(query)
-    texts = {"resource_id": str(resource.pk), **parameters, "limit": str(query.limit)}
-    texts |= {"offset": str(query.offset)} if query.offset else {}
-    members: dict[str, Json] = {
-        **texts,
-        "filters": dict(format_filters(query.filters)),
-        "sort": ", ".join(map(format_sort_key, query.sort)),
-        "limit": query.limit,
-        "offset": query.offset,
-    }
-    order = ("resource_id", "q", "filters", "sort", "limit", "offset")
-    sent = {name: members[name] for name in order if members.get(name)}
-    call = _Call(address, texts, sent, resource.private)
-    dump = "" if resource.private else find_path(request, "dump", resource.pk)
-    return {
-        "programs": [(name, write(call)) for name, write in _WRITERS.items()],
-        "file_address": dump and add_query_string(dump, {"format": "csv", **parameters}.items()),
-        "answer": _write_answer(found),
-        "answer_address": "" if resource.private else add_query_string(path, texts.items()),
-    }
+            answer = _write_answer(found)
+        parameters = build_query_parameters(search)
+        texts = {"resource_id": str(resource.pk), **parameters, "limit": str(search.limit)}
+        texts |= {"offset": str(offset)} if offset else {}
+        members: dict[str, Json] = {
+            **texts,
+            "filters": dict(format_filters(search.filters)),
+            "sort": ", ".join(map(format_sort_key, search.sort)),
+            "limit": search.limit,
+            "offset": offset,
+        }
+        order = ("resource_id", "q", "filters", "sort", "limit", "offset")
+        sent = {name: members[name] for name in order if members.get(name)}
+        call = _Call(self.request.build_absolute_uri(path), texts, sent, resource.private)
+        dump = "" if resource.private else find_path(self.request, "dump", resource.pk)
+        in_file = {"format": "csv", **parameters}
+        return {
+            "chips": build_chips(query, columns),
+            "page_address": page_address,
+            "programs": [(name, write(call)) for name, write in _WRITERS.items()],
+            "file_address": dump and add_query_string(dump, in_file.items()),
+            "answer": answer,
+            "answer_address": "" if resource.private else add_query_string(path, texts.items()),
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,11 +84,6 @@ class _Call:
     texts: Mapping[str, str]
     members: Mapping[str, Json]
     needs_token: bool
-
-    @property
-    def base(self) -> str:
-        """The base address of the portal, to which CKAN's clients append an action."""
-        return self.address.removesuffix(f"/api/action/{_ACTION}")
 
     def write_members(self, write: Callable[[Json], str]) -> str:
         lines = [f"  {_dump(name)}: {write(value)},\n" for name, value in self.members.items()]
@@ -163,9 +150,11 @@ def _write_post(call: _Call, packages: Iterable[str], end: str) -> str:
 
 def _write_ckanapi(call: _Call) -> str:
     token = ', apikey=os.environ["TOKEN"]' if call.needs_token else ""
+    # CKAN's clients append an action to the base address of the portal.
+    base = call.address.removesuffix(f"/api/action/{_ACTION}")
     return (
         f"{_write_imports(call, ['ckanapi'])}"
-        f"portal = ckanapi.RemoteCKAN({call.base!r}{token})\n"
+        f"portal = ckanapi.RemoteCKAN({base!r}{token})\n"
         f"parameters = {call.write_members(_write_python)}\n"
         f"result = portal.action.{_ACTION}(**parameters)\n"
         'print(result["records"])'

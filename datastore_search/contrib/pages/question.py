@@ -158,17 +158,13 @@ def _escape_name(name: str) -> str:
 
 def describe_parameter_errors(error: InvalidParameter | InvalidParameters) -> list[str]:
     """Describe each error as the API does, but with the types of fields in words."""
-    errors = error.errors if isinstance(error, InvalidParameters) else (error,)
-    return [
-        render_message(
-            each.message,
-            {
-                name: label_type(value) if name == "type" else value
-                for name, value in each.values.items()
-            },
-        )
-        for each in errors
-    ]
+    messages = []
+    for each in error.errors if isinstance(error, InvalidParameters) else (error,):
+        values = {**each.values}
+        if "type" in values:
+            values["type"] = label_type(values["type"])
+        messages.append(render_message(each.message, values))
+    return messages
 
 
 # Conditions ---------------------------------------------------------------------------------------

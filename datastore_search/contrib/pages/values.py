@@ -125,15 +125,12 @@ def parse_end_of_day(kind: FieldType, text: str) -> str | None:
     return f"{following} 00:00+00:00" if kind.has_zone else f"{following}"
 
 
-def format_date_example() -> str:
-    numbers = {"d": "31", "m": "12", "Y": "2026"}
-    separator = next((mark for mark in get_format("SHORT_DATE_FORMAT") if mark in "./-"), "/")
-    return separator.join(numbers[letter] for letter in _get_date_order())
-
-
 def describe_type_error(kind: FieldType, value: str) -> str:
     """Describe in plain words that a value is not of a type, and what one looks like."""
-    values = {"value": shorten(value, MAX_SHOWN_LENGTH), "example": format_date_example()}
+    numbers = {"d": "31", "m": "12", "Y": "2026"}
+    separator = next((mark for mark in get_format("SHORT_DATE_FORMAT") if mark in "./-"), "/")
+    example = separator.join(numbers[letter] for letter in _get_date_order())
+    values = {"value": shorten(value, MAX_SHOWN_LENGTH), "example": example}
     return render_message(_TYPE_ERRORS.get(kind.table_schema_type, _OTHER), values)
 
 

@@ -136,10 +136,6 @@ class ChartQuery:
     form: str = ""
 
     @property
-    def metric(self) -> Metric:
-        return Metric("value", self.figure, self.of.name if self.of else "")
-
-    @property
     def is_additive(self) -> bool:
         """Return whether the figures of groups have a sum that says something."""
         return self.figure in {"count", "sum"}
@@ -261,7 +257,9 @@ class ChartParser:
         step = "" if axis.step == step else step
         series = split and self._group(split, step, _MAX_SPLIT_PERIODS)
         chart = ChartQuery(figure, of, axis, series or None)
-        forms = [each for each in FORMS if _fits(each, chart)]
+        forms = [each for each in (STACKED, SHARES) if series and chart.is_additive]
+        forms += [GROUPED] if series else []
+        forms += [] if axis.has_categories else [LINES]
         _check_choice("as", form, forms)
         if not form:
             form = forms[0 if chart.is_additive else -1] if series else ""
@@ -299,12 +297,6 @@ def _choose_interval(profile: Mapping[str, Any], most: int) -> str:
         return "year"
     days = (ends[1] - ends[0]).days
     return next((step for step, each in _DAYS.items() if days <= most * each), "year")
-
-
-def _fits(form: str, chart: ChartQuery) -> bool:
-    if form == LINES:
-        return not chart.by.has_categories
-    return chart.split is not None and (form == GROUPED or chart.is_additive)
 
 
 def _suits(by: Column, step: str) -> bool:
@@ -464,11 +456,6 @@ class _Figure:
     value: Decimal | None
     record_count: int
 
-    def add(self, other: _Figure) -> _Figure:
-        values = [each.value for each in (self, other) if each.value is not None]
-        value = sum(values, Decimal()) if values else None
-        return _Figure(self.key, OTHERS, value, self.record_count + other.record_count)
-
 
 def read_chart(read: ConsistentRead, query: Query, chart: ChartQuery) -> ChartData:
     """
@@ -485,7 +472,13 @@ def read_chart(read: ConsistentRead, query: Query, chart: ChartQuery) -> ChartDa
     found: dict[Key, dict[Key, _Figure]] = {}
     for row in rows:
         group, key = found.setdefault(row.key, {}), row.series if row.series in keys else OTHERS
-        group[key] = group[key].add(row) if key in group else row
+        figure = row
+        if key in group:  # one of the others
+            both = (group[key], row)
+            numbers = [each.value for each in both if each.value is not None]
+            value = sum(numbers, Decimal()) if numbers else None
+            figure = _Figure(row.key, key, value, sum(each.record_count for each in both))
+        group[key] = figure
     values = _list_values(chart.by, list(found))
     if len(values) > MAX_STEPS:
         raise TooManyChartGroups
@@ -493,9 +486,9 @@ def read_chart(read: ConsistentRead, query: Query, chart: ChartQuery) -> ChartDa
     groups = []
     for each in values:
         own = found.get(each.key, {})
-        figures = [own[one.key].value if one.key in own else missing for one in series]
+        values_of_series = [own[one.key].value if one.key in own else missing for one in series]
         count = sum(row.record_count for row in own.values())
-        points = tuple(_build_point(chart, figure) for figure in figures)
+        points = tuple(_build_point(chart, value) for value in values_of_series)
         groups.append(Group(each, points, count))
     if chart.by.has_categories and chart.is_additive:
         groups.sort(key=lambda each: -sum(point.size for point in each.points if point))
@@ -538,7 +531,8 @@ def _read_groups(
     is_cut = limit == MAX_CATEGORIES
     sort = (SortKey("value", descending=True, nulls_first=False),) if is_cut else ()
     asked = replace(query, limit=min(limit, _PAGE_ROWS), sort=sort)
-    metrics = chart.metric, Metric("records", "count")
+    figure = Metric("value", chart.figure, chart.of.name if chart.of else "")
+    metrics = figure, Metric("records", "count")
     rows: list[_Figure] = []
     while True:
         wanted = AggregateQuery(replace(asked, offset=len(rows)), group_by, metrics)
@@ -583,11 +577,14 @@ def _list_values(by: Grouping, keys: Sequence[Key]) -> list[Value]:
     for key in keys:
         if key not in values:
             is_on_axis = by.has_categories or (by.step == EACH and key is not None)
-            label, language = _("empty"), ""
+            label, language, name = _("empty"), "", by.column.name
+            conditions: tuple[Pair, ...] | None = ((f"empty.{name}", "yes"),)
             if key is not None:
                 text = show_bidi_controls(format_value(by.column.type, key))
                 label, language = shorten(text, _MAX_LABEL_LENGTH), by.column.value_language
-            values[key] = Value(key, label, language, _find_equal(by, key), None, is_on_axis)
+                can_be_asked = by.step == EACH and key != ""
+                conditions = ((f"field.{name}", write_value(key)),) if can_be_asked else None
+            values[key] = Value(key, label, language, conditions, None, is_on_axis)
     return list(values.values())
 
 
@@ -605,13 +602,6 @@ def _label_step(by: Grouping, low: Bound, high: Bound) -> str:
 
 
 # Records of values --------------------------------------------------------------------------------
-
-
-def _find_equal(by: Grouping, key: Key) -> tuple[Pair, ...] | None:
-    name = by.column.name
-    if key is None:
-        return ((f"empty.{name}", "yes"),)
-    return ((f"field.{name}", write_value(key)),) if by.step == EACH and key != "" else None
 
 
 def _find_between(by: Grouping, low: Bound, high: Bound) -> tuple[Pair, ...]:
