@@ -41,12 +41,6 @@ ROWS = "".join(
 )
 
 
-@pytest.fixture
-def resource(loaded: Resource) -> Resource:
-    """The survey with what its load has found out about the values."""
-    return loaded
-
-
 @pytest.fixture(scope="module")
 def _records(module_transaction: ModuleTransaction) -> Resource:
     return make_loaded_resource(f"kind,stage,n,budget,day,open,title\n{ROWS}", title="Survey")

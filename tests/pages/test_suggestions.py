@@ -19,12 +19,6 @@ from .parsing import open_page
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture
-def resource(loaded: Resource) -> Resource:
-    """The survey with what its load has found out about the values."""
-    return loaded
-
-
 def list_suggested(page: str) -> list[tuple[str, str, str]]:
     """List the suggested queries: text, link, and the number of records."""
     found = re.findall(r'<li><a href="([^"]*)"><bdi>([^<]*)</bdi></a> \((.*?)\)', page)
@@ -34,18 +28,18 @@ def list_suggested(page: str) -> list[tuple[str, str, str]]:
 # Other queries ------------------------------------------------------------------------------------
 
 
-def test_a_query_that_finds_nothing_has_links_to_others(client: Client, resource: Resource) -> None:
-    page = open_page(client, resource, {"q": "rivr"})
+def test_a_query_that_finds_nothing_has_links_to_others(client: Client, loaded: Resource) -> None:
+    page = open_page(client, loaded, {"q": "rivr"})
 
     assert list_suggested(page) == [("river", "?q=river", "1 record")]
     assert "Did you mean:" in page
-    assert "<mark>River</mark> level" in open_page(client, resource, {"q": "river"})
+    assert "<mark>River</mark> level" in open_page(client, loaded, {"q": "river"})
 
 
-def test_a_link_keeps_conditions_order_and_columns(client: Client, resource: Resource) -> None:
+def test_a_link_keeps_conditions_order_and_columns(client: Client, loaded: Resource) -> None:
     query = {"q": "wateshed", "field.stage": "active", "sort": "code desc", "hide": "amount"}
 
-    ((text, link, count),) = list_suggested(open_page(client, resource, query))
+    ((text, link, count),) = list_suggested(open_page(client, loaded, query))
 
     assert (text, count) == ("watershed", "1 record")
     assert link == "?field.stage=active&sort=code+desc&hide=amount&q=watershed"
@@ -55,9 +49,9 @@ def test_a_link_keeps_conditions_order_and_columns(client: Client, resource: Res
     "query", [{"q": "qqqqqqqq"}, {"field.stage": "gone"}, {"q": "river foxes"}]
 )
 def test_a_page_without_suggestions_names_none(
-    client: Client, resource: Resource, query: dict[str, str]
+    client: Client, loaded: Resource, query: dict[str, str]
 ) -> None:
-    page = open_page(client, resource, query)
+    page = open_page(client, loaded, query)
 
     assert "No record matches." in page
     assert "Did you mean" not in page
@@ -65,7 +59,7 @@ def test_a_page_without_suggestions_names_none(
 
 def test_suggestions_that_fail_are_left_out(
     client: Client,
-    resource: Resource,
+    loaded: Resource,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
@@ -74,7 +68,7 @@ def test_suggestions_that_fail_are_left_out(
 
     monkeypatch.setattr(facets, "suggest_queries", refuse)
 
-    page = open_page(client, resource, {"q": "rivr"})
+    page = open_page(client, loaded, {"q": "rivr"})
 
     assert "No record matches." in page
     assert "Did you mean" not in page
@@ -82,10 +76,10 @@ def test_suggestions_that_fail_are_left_out(
 
 
 def test_a_page_whose_suggestions_took_too_long_is_not_kept_by_caches(
-    client: Client, resource: Resource, settings: Any, monkeypatch: pytest.MonkeyPatch
+    client: Client, loaded: Resource, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings.DATASTORE_SEARCH_PAGES_VERSION = "1"
-    address = f"/en/datastore/{resource.pk}/?q=rivr"
+    address = f"/en/datastore/{loaded.pk}/?q=rivr"
     assert "ETag" in client.get(address)
 
     monkeypatch.setattr(facets, "MAX_SUGGESTION_SECONDS", 0.000_1)

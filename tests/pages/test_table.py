@@ -20,12 +20,6 @@ from ..files.builders import make_loaded_resource
 from .parsing import open_page, parse_table
 
 
-@pytest.fixture
-def resource(loaded: Resource) -> Resource:
-    """The survey with what its load has found out about the values."""
-    return loaded
-
-
 def list_headings(page: str) -> dict[str, tuple[str, str, str]]:
     """Return ``aria-sort``, what the button sets and the type of each heading, by its label."""
     pattern = (
@@ -60,9 +54,9 @@ def list_menu(page: str, label: str) -> dict[str, str]:
     ],
 )
 def test_a_heading_sorts_up_then_down_then_not(
-    client: Client, resource: Resource, sort: str, order: str, change: str
+    client: Client, loaded: Resource, sort: str, order: str, change: str
 ) -> None:
-    headings = list_headings(open_page(client, resource, {"sort": sort}))
+    headings = list_headings(open_page(client, loaded, {"sort": sort}))
 
     assert headings["amount"] == (order, change, "number")
     assert [kind for _order, _link, kind in headings.values()] == [
@@ -70,8 +64,8 @@ def test_a_heading_sorts_up_then_down_then_not(
     ]  # fmt: skip
 
 
-def test_the_menu_of_a_column_sets_parameters(client: Client, resource: Resource) -> None:
-    page = open_page(client, resource, {"q": "river", "first": "code", "hide": "stage"})
+def test_the_menu_of_a_column_sets_parameters(client: Client, loaded: Resource) -> None:
+    page = open_page(client, loaded, {"q": "river", "first": "code", "hide": "stage"})
 
     assert list_menu(page, "amount") == {
         "Sort ascending": "sort=amount",
@@ -103,10 +97,10 @@ def test_the_menu_of_a_column_sets_parameters(client: Client, resource: Resource
     ],
 )
 def test_a_button_replaces_parameters_of_its_form(
-    client: Client, resource: Resource, query: str, address: str
+    client: Client, loaded: Resource, query: str, address: str
 ) -> None:
     for page in ("", "chart/", "about/"):
-        path = f"/en/datastore/{resource.pk}/{page}"
+        path = f"/en/datastore/{loaded.pk}/{page}"
 
         assert client.get(f"{path}?{query}")["Location"] == f"{path}{address}"
 
@@ -114,28 +108,28 @@ def test_a_button_replaces_parameters_of_its_form(
 # Columns ------------------------------------------------------------------------------------------
 
 
-def test_columns_are_hidden_moved_and_chosen(client: Client, resource: Resource) -> None:
+def test_columns_are_hidden_moved_and_chosen(client: Client, loaded: Resource) -> None:
     def list_columns(query: Any) -> list[str]:
-        return list(list_headings(open_page(client, resource, query)))
+        return list(list_headings(open_page(client, loaded, query)))
 
     assert list_columns({"hide": ["code", "seen"], "first": "amount"}) == [
         "amount", "subject", "stage", "title",
     ]  # fmt: skip
     assert list_columns({"fields": "_id,stage,code"}) == ["stage", "code"]
     assert list_columns({"fields": "stage,code", "hide": "code"}) == ["stage"]
-    page = open_page(client, resource, {"hide": "code"})
+    page = open_page(client, loaded, {"hide": "code"})
     assert '<li><bdi>Hidden: code</bdi><button form=ask name=set value="-hide=code"' in page
     assert "All columns in their original order" in page
 
 
-def test_columns_are_checked_in_a_menu(client: Client, resource: Resource) -> None:
-    page = open_page(client, resource, {"hide": "code"})
+def test_columns_are_checked_in_a_menu(client: Client, loaded: Resource) -> None:
+    page = open_page(client, loaded, {"hide": "code"})
     boxes = re.findall('name=shown value="([^"]*)"( checked)?>', page)
     assert [name for name, checked in boxes if not checked] == ["code"]
 
     def choose(*names: str) -> str:
         query = {"hide": "code", "q": "a", "shown": names, "set": "fields=&hide=&columns="}
-        response = client.get(f"/en/datastore/{resource.pk}/", query)
+        response = client.get(f"/en/datastore/{loaded.pk}/", query)
         return str(response["Location"].partition("?")[2])
 
     names = [name for name, _checked in boxes]
