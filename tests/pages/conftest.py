@@ -10,6 +10,9 @@ from typing import Any
 import pytest
 from selenium.webdriver import Chrome
 
+from datastore_search.contrib.files.jobs import LoadOptions, load_file
+from datastore_search.models import Resource
+
 #: Besides these, no two landmarks of a page have one name.
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
 
@@ -32,6 +35,16 @@ def browser(browser: Chrome) -> Iterator[Chrome]:
     browser.implicitly_wait(0)
     yield browser
     browser.implicitly_wait(30)
+
+
+@pytest.fixture
+def sample(transactional_db: None) -> Iterator[Resource]:
+    """The large sample of the example project."""
+    folder = Path(__file__).parents[2] / "example_project" / "sample_data"
+    resource = Resource.objects.create(name="survey", title="Watershed survey programme")
+    load_file(resource, folder / "watershed_survey.csv", options=LoadOptions())
+    yield resource
+    resource.delete()
 
 
 @pytest.fixture(scope="session")

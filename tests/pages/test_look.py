@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 from django.test import Client
 from selenium.webdriver import Chrome
 
-from datastore_search.contrib.files.jobs import LoadOptions, load_file
 from datastore_search.contrib.pages import head
 from datastore_search.contrib.pages.head import render_markdown
 from datastore_search.models import Resource
 
 from ..files.builders import make_loaded_resource
 from .test_browser import measure_overflow, set_size
-
-SAMPLE = Path(__file__).parents[2] / "example_project" / "sample_data" / "watershed_survey.csv"
 
 #: Conditions, and the largest page with them, in bytes.
 MAX_PAGE_BYTES = {0: 60_000, 3: 60_000, 20: 80_000}
@@ -40,16 +36,8 @@ return getSelection().toString();
 
 
 @pytest.fixture
-def survey(transactional_db: None) -> Iterator[Resource]:
-    resource = Resource.objects.create(name="survey", title="Watershed survey programme")
-    load_file(resource, SAMPLE, options=LoadOptions())
-    yield resource
-    resource.delete()
-
-
-@pytest.fixture
-def page(live_server: Any, survey: Resource) -> str:
-    return f"{live_server.url}/en/datastore/{survey.pk}/"
+def page(live_server: Any, sample: Resource) -> str:
+    return f"{live_server.url}/en/datastore/{sample.pk}/"
 
 
 # The table ----------------------------------------------------------------------------------------
@@ -107,7 +95,7 @@ def test_paper_has_all_columns_and_no_form(browser: Chrome, page: str) -> None:
 
 
 @pytest.mark.parametrize("count", MAX_PAGE_BYTES)
-def test_a_page_is_small(client: Client, survey: Resource, count: int) -> None:
+def test_a_page_is_small(client: Client, sample: Resource, count: int) -> None:
     values = [f"subject={each}" for each in ("forest", "watershed", "coast", "survey", "tide")]
     values += [f"region={each}" for each in ("Delta", "Karst", "Uplands", "Lowlands")]
     values += ["stage=planned", "stage=closed"]
@@ -121,7 +109,7 @@ def test_a_page_is_small(client: Client, survey: Resource, count: int) -> None:
     query = "&".join(conditions[:count])
 
     for locale in ("en", "vi", "ar"):
-        page = client.get(f"/{locale}/datastore/{survey.pk}/?{query}", follow=True)
+        page = client.get(f"/{locale}/datastore/{sample.pk}/?{query}", follow=True)
         assert "datastore-table" in page.content.decode()
         assert len(page.content) <= MAX_PAGE_BYTES[count]
 

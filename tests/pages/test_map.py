@@ -224,7 +224,9 @@ def test_many_records_are_clusters_that_lead_into_them(client: Client, many: Res
     assert [row[1] for row in rows] == ["30", "29", "2"]
     assert rows[0][0] == "10.0200; 106.0145"
     assert "61 of 61 records are on the map, in 3 clusters." in extract_text(response)
-    link = list_links(response)["30 · 10.0200; 106.0145"]
+    links = list_links(response)
+    assert links["2 · 0.0000; 0.0000"].startswith("../?from.lat=0")  # of one place
+    link = links["30 · 10.0200; 106.0145"]
     inner = open_map(client, many, dict(re.findall("[?&]([^=]*)=([^&]*)", link)))
     assert "30 of 30 records are on the map." in extract_text(inner)
     assert re.findall("<bdi>(.*?)</bdi><button", inner.content.decode()) == [
@@ -240,12 +242,6 @@ def test_the_links_of_clusters_are_read_in_every_language(client: Client, many: 
         path = html.unescape(link).removeprefix("../")
         page = client.get(f"/vi/datastore/{many.pk}/{path}&limit=100")
         assert len(parse_table(page)) == 1 + count
-
-
-def test_a_cluster_of_one_place_leads_to_its_records(client: Client, many: Resource) -> None:
-    links = list_links(open_map(client, many))
-
-    assert links["2 · 0.0000; 0.0000"].startswith("../?from.lat=0")
 
 
 def test_few_places_among_many_records_are_points(

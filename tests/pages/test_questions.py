@@ -7,7 +7,7 @@ A step is a click, a key that does the same, or a text that is typed.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,12 +17,9 @@ from selenium.webdriver import ActionChains, Chrome, Keys
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import Select
 
-from datastore_search.contrib.files.jobs import LoadOptions, load_file
 from datastore_search.models import Resource
 
 from .test_browser import press, set_size, tab_to, wait_until
-
-SAMPLE = Path(__file__).parents[2] / "example_project" / "sample_data" / "watershed_survey.csv"
 
 HOW_TO = Path(__file__).parents[2] / "docs" / "how-to" / "read-the-data-page.md"
 
@@ -157,11 +154,8 @@ QUESTIONS = [
 
 
 @pytest.fixture
-def page(live_server: Any, transactional_db: None) -> Iterator[str]:
-    resource = Resource.objects.create(name="survey", title="Watershed survey programme")
-    load_file(resource, SAMPLE, options=LoadOptions())
-    yield f"{live_server.url}/en/datastore/{resource.pk}/"
-    resource.delete()
+def page(live_server: Any, sample: Resource) -> str:
+    return f"{live_server.url}/en/datastore/{sample.pk}/"
 
 
 def take_by_mouse(browser: Chrome, step: Step) -> None:

@@ -331,14 +331,15 @@ class _Builder:
     def _list_values(self, column: Column, counts: Counts) -> Iterator[FacetValue]:
         """List the values, texts without regard to their case, then those asked for in vain."""
         condition = self._asked.get(f"field.{column.name}")
+        fold = str.casefold if column.type.is_text else str
         asked = {
-            _fold(column, parse_typed_value(column.type, value)): value
+            fold(parse_typed_value(column.type, value)): value
             for value in (condition.values if condition else ())
         }
         numbers: dict[str, int] = {}
         first: dict[str, object] = {}
         for value, count in counts.values:
-            key = _fold(column, write_value(value))
+            key = fold(write_value(value))
             if key and len(key) <= MAX_VALUE_LENGTH:
                 numbers[key] = numbers.get(key, 0) + count
                 first.setdefault(key, value)
@@ -366,10 +367,6 @@ class _Builder:
             return None
         count = "" if counts.nulls is None else format_count(counts.nulls)
         return FacetValue("yes", _("empty"), is_checked, count)
-
-
-def _fold(column: Column, text: str) -> str:
-    return text.casefold() if column.type.is_text else text
 
 
 # Similar queries and the sections -----------------------------------------------------------------
