@@ -94,8 +94,6 @@ class ConditionOptions(TypedDict, total=False):
 
 
 class QueryOptions(ConditionOptions, total=False):
-    """Which records are found, in which order, and which of their fields."""
-
     limit: int
     offset: int
     fields: str | Sequence[str]
@@ -129,15 +127,11 @@ class CreateOptions(_WriteOptions, total=False):
 
 
 class UpsertOptions(_WriteOptions, total=False):
-    """The parameters of ``datastore_upsert``, beside the resource and the records."""
-
     method: str
     dry_run: bool
 
 
 class DeleteOptions(TypedDict, total=False):
-    """The parameters of ``datastore_records_delete``, beside the resource and the filters."""
-
     include_deleted_records: bool
     force: bool
 

@@ -61,7 +61,6 @@ class VersionedForm(forms.Form):
         return _digest([(name, self.get_initial_for_field(each, name)) for name, each in others])
 
     def clean(self) -> Any:
-        """Refuse to save over a newer version, and show both; the next time it may be replaced."""
         cleaned = super().clean()
         _refuse_old_version(self, [self])
         return cleaned

@@ -195,7 +195,6 @@ class ResourceAdmin(ResourcePermissions, ViewableAdmin):
         return resources
 
     def get_changelist_instance(self, request: HttpRequest) -> Any:
-        """Measure the tables of all listed resources in one query."""
         for part in parts.values():
             part.prepare_list()
         if not get_viewable_resources(request).is_complete:

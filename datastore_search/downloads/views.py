@@ -65,8 +65,6 @@ class DumpView(EnvelopeView):
         return [*super().get_authenticators(), SessionAuthentication()]
 
     def get_exception_handler(self) -> Callable[[Exception, dict[str, Any]], Response]:
-        """Answer every failure with an envelope of ``datastore_search``."""
-
         def handle(error: Exception, context: dict[str, Any]) -> Response:
             response = exception_handler(error, context)
             response.data["help"] = build_help_address(context["request"], "datastore_search")

@@ -50,7 +50,6 @@ _FALSE = frozenset({"f", "fa", "fal", "fals", "false", "n", "no", "of", "off", "
 
 
 def _parse_boolean(value: Json) -> str:
-    """Parse a boolean, or one of PostgreSQL's words for one."""
     if isinstance(value, bool):
         return dump_json(value)
     word = value.strip(whitespace).lower() if isinstance(value, str) else ""

@@ -16,7 +16,6 @@ class InvalidParameter(DatastoreError):
     parameter: str
 
     def __init__(self, *, parameter: str = "", **values: Any) -> None:
-        """Keep the values of the message, and the name of the parameter if the class has none."""
         super().__init__(**values)
         if parameter:
             self.parameter = parameter
@@ -26,7 +25,6 @@ class InvalidParameters(DatastoreError):
     """Several parameters cannot be used; all errors are reported together."""
 
     def __init__(self, errors: Iterable[InvalidParameter]) -> None:
-        """Collect the errors; none of them is itself an ``InvalidParameters``."""
         super().__init__()
         self.errors = tuple(errors)
 
