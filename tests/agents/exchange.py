@@ -13,14 +13,12 @@ HEADERS = {"Accept": "application/json, text/event-stream"}
 
 
 def send(client: Client, message: Any, path: str = PATH, **headers: str) -> Any:
-    """Send a message and return the response."""
     return client.post(
         path, json.dumps(message), content_type="application/json", headers={**HEADERS, **headers}
     )
 
 
 def request(method: str, **parameters: Any) -> dict[str, Any]:
-    """Build a request of JSON-RPC."""
     return {"jsonrpc": "2.0", "id": 1, "method": method, "params": parameters}
 
 
@@ -44,7 +42,6 @@ def ask_tool(client: Client, name: str, **arguments: Any) -> str:
 
 
 def list_tools(client: Client, path: str = PATH) -> list[dict[str, Any]]:
-    """List the tools."""
     tools: list[dict[str, Any]] = send(client, request("tools/list"), path).json()["result"][
         "tools"
     ]

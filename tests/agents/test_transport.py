@@ -95,10 +95,7 @@ def test_there_are_neither_streams_nor_sessions(client: Client, db: None, method
 def test_an_unknown_tool_is_an_error_of_the_protocol(client: Client, db: None) -> None:
     response = send(client, request("tools/call", name="drop_table", arguments={}))
 
-    assert response.json()["error"] == {
-        "code": -32602,
-        "message": "There is no tool “drop_table”.",
-    }
+    assert response.json()["error"] == {"code": -32602, "message": "There is no tool “drop_table”."}
 
 
 @pytest.mark.parametrize(
@@ -135,6 +132,7 @@ def test_a_large_message_is_refused_unread(client: Client, db: None, settings: A
     assert response.json()["error"]["message"] == "The request's body is larger than 1000 bytes."
 
 
+@pytest.mark.django_db
 @pytest.mark.parametrize(
     ("origin", "status"),
     [
@@ -145,12 +143,14 @@ def test_a_large_message_is_refused_unread(client: Client, db: None, settings: A
         ("null", 403),
     ],
 )
-def test_pages_of_other_origins_are_refused(
-    client: Client, db: None, settings: Any, origin: str, status: int
+def test_pages_of_other_origins_are_refused_and_not_logged(
+    client: Client, settings: Any, caplog: Any, origin: str, status: int
 ) -> None:
+    caplog.set_level("DEBUG")
     settings.CSRF_TRUSTED_ORIGINS = ["https://agents.example"]
 
     assert send(client, request("ping"), Origin=origin).status_code == status
+    assert "evil.example" not in caplog.text
 
 
 def test_a_host_that_the_portal_does_not_have_is_refused(client: Client, db: None) -> None:
@@ -234,13 +234,3 @@ def test_the_sdk_is_imported_only_where_agents_ask() -> None:
     )
 
     assert done.stdout == "[]\n"
-
-
-def test_a_refused_origin_is_not_logged(
-    client: Client, db: None, caplog: pytest.LogCaptureFixture
-) -> None:
-    with caplog.at_level("DEBUG"):
-        refused = send(client, request("ping"), Origin="https://zqevil.example")
-
-    assert refused.status_code == 403
-    assert "zqevil" not in caplog.text

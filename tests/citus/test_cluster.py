@@ -37,7 +37,6 @@ def search(resource: Resource, **parameters: Any) -> dict[str, Any]:
 
 
 def find_worker(cluster: Cluster, resource: Resource) -> Node:
-    """Find the worker that has the record table of a resource."""
     resource.refresh_from_db()
     port = fetch_value(
         connection,

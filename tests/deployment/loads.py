@@ -14,7 +14,6 @@ from ..files.reading import read_in_test_process
 
 
 def load_text(resource: Resource, text: str, mode: str = Mode.REPLACE, **options: Any) -> Load:
-    """Load a text as a CSV file."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "file.csv")
         path.write_text(text)

@@ -20,7 +20,6 @@ from ..builders import READING, act
 
 @contextmanager
 def use_databases(urls: Mapping[str, str], *, router: type | None = None) -> Iterator[None]:
-    """Use other databases, by alias, within the block."""
     before = dict(connections.databases)
     configured = {
         alias: dj_database_url.parse(url, conn_max_age=600) for alias, url in urls.items()
@@ -58,12 +57,10 @@ def check_reads(resource: Resource) -> None:
 
 
 def migrate_portal() -> None:
-    """Migrate the database of the portal."""
     call_command("migrate", verbosity=0, database="default")
 
 
 def empty_portal() -> None:
-    """Delete all resources and users."""
     for resource in Resource.objects.using("default").all():
         resource.delete(using="default")
     get_user_model().objects.using("default").all().delete()

@@ -17,7 +17,6 @@ class ReplicaRouter:
         return "default" if model._meta.app_label in _ON_PRIMARY else "replica"
 
     def db_for_write(self, model: Any, **hints: Any) -> str:
-        """Write to the primary."""
         return "default"
 
     def allow_relation(self, first: Any, second: Any, **hints: Any) -> bool:
@@ -43,5 +42,4 @@ class CarelessRouter(ReplicaRouter):
     """Reads everything from the replica, tasks too."""
 
     def db_for_read(self, model: Any, **hints: Any) -> str:
-        """Read from the replica."""
         return "replica"

@@ -24,7 +24,6 @@ __all__ = ["run_own_server", "run_pgbouncer", "wait_until"]
 
 @contextmanager
 def run_own_server() -> Iterator[ThrowawayServer]:
-    """Run a separate PostgreSQL."""
     # The server of a test that runs as root is another user, who may not enter pytest's folders.
     with tempfile.TemporaryDirectory(prefix="own_") as name:
         Path(name).chmod(0o755)

@@ -87,7 +87,6 @@ def front(_front: Front, transactional_db: None) -> Iterator[Front]:
 
 
 def get(server: str, path: str, **headers: str) -> tuple[int, Mapping[str, str], bytes]:
-    """Send a GET; return status, headers and body."""
     named = {"Host": "localhost"}  # answers have addresses of their own server
     named |= {name.replace("_", "-"): value for name, value in headers.items()}
     answer, body = send(server, "GET", path, headers=named)
@@ -95,7 +94,6 @@ def get(server: str, path: str, **headers: str) -> tuple[int, Mapping[str, str],
 
 
 def list_addresses(resource: Resource) -> list[str]:
-    """List every address that reads a resource, with the parameters of the test of access."""
     actions = "/en/api/3/action"
     addresses = [
         f"{actions}/{action}?" + urlencode({"id": str(resource.pk), **encode(parameters)})
@@ -273,7 +271,6 @@ def test_a_resource_that_becomes_private_or_is_deleted_is_gone_from_the_cache(fr
 
 @contextmanager
 def slow_records(resource: Resource, seconds: float) -> Iterator[None]:
-    """Make each read of a resource's records slow during the block."""
     table = get_record_table(resource)
     make_slow(resource, seconds)
     yield
@@ -682,7 +679,6 @@ def serve_echo() -> Iterator[str]:
 
 @pytest.fixture
 def echo() -> Iterator[str]:
-    """A server that answers with the request."""
     with serve_echo() as server:
         yield server
 
@@ -712,7 +708,6 @@ def test_the_portal_knows_the_address_of_a_client_behind_the_cache(
 
 @pytest.fixture
 def nginx(_front: Front, transactional_db: None, tmp_path: Path) -> Iterator[str]:
-    """nginx with its cache before the portal."""
     with serve_caching_nginx(_front, tmp_path, {}) as server:
         yield server
         Resource.objects.all().delete()

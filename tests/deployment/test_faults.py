@@ -285,9 +285,7 @@ def write_rows(count: int = _ROWS) -> str:
 
 
 @pytest.mark.slow
-def test_a_load_without_a_connection_fails_with_a_reason_and_can_be_retried(
-    portal: Portal,
-) -> None:
+def test_a_load_without_a_connection_fails_with_a_reason_and_can_be_retried(portal: Portal) -> None:
     before = portal.resource.table_version_id
 
     with occupy_connections(portal.server), fails_with("load.database_lost"):

@@ -259,9 +259,7 @@ def waits_for_lock(server: ThrowawayServer, statement: str) -> bool:
 
 
 def test_a_lock_that_was_left_behind_ends_a_load_with_its_session_named(
-    server: ThrowawayServer,
-    address: str,
-    monkeypatch: pytest.MonkeyPatch,
+    server: ThrowawayServer, address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(runner, "MAX_WAIT", timedelta(seconds=1))
     resource = Resource.objects.create(name="locked")
@@ -386,10 +384,7 @@ def test_a_load_whose_commit_has_no_answer_is_purged_and_fails_as_lost(
     resource = Resource.objects.create(name="loaded")
     load_text(resource, write_csv(1, 10), key=("key",))
     reported.clear()
-    with (
-        end_at_commit(server, "datastore_search_resource"),
-        pytest.raises(LoadFailed) as caught,
-    ):
+    with end_at_commit(server, "datastore_search_resource"), pytest.raises(LoadFailed) as caught:
         load_text(resource, write_csv(2, 10))
     assert caught.value.code == "load.database_lost"
     assert any(str(resource.pk) in keys for keys in reported)
@@ -412,9 +407,7 @@ def slow(server: ThrowawayServer, address: str) -> Iterator[Resource]:
 
 
 def test_cancelled_searches_end_in_postgresql_and_leave_nothing_behind(
-    server: ThrowawayServer,
-    slow: Resource,
-    settings: Any,
+    server: ThrowawayServer, slow: Resource, settings: Any
 ) -> None:
     settings.DATASTORE_SEARCH_STATEMENT_TIMEOUT = timedelta(seconds=1)
     statuses: list[int] = []

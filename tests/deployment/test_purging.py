@@ -10,7 +10,6 @@ from threading import Thread
 from typing import Any
 
 import pytest
-from django.test import override_settings
 
 from benchmarks.server import find_free_port
 from datastore_search.contrib.scale import purging
@@ -27,8 +26,8 @@ def _own_purgers() -> Iterator[None]:
 
 
 @pytest.fixture
-def received() -> Iterator[tuple[str, list[str]]]:
-    """An address, and the keys of the purges that have arrived there, each in one text."""
+def received(settings: Any) -> Iterator[list[str]]:
+    """The keys of the purges that have arrived at the cache, each in one text."""
     keys: list[str] = []
 
     def answer(server: socket.socket) -> None:
@@ -44,74 +43,63 @@ def received() -> Iterator[tuple[str, list[str]]]:
 
     with socket.create_server(("127.0.0.1", 0)) as server:
         Thread(target=answer, args=[server], daemon=True).start()
-        yield f"http://127.0.0.1:{server.getsockname()[1]}", keys
+        settings.DATASTORE_SEARCH_CACHE_ADDRESSES = [build_address(server)]
+        yield keys
 
 
-def test_each_change_is_purged_now_and_again(received: tuple[str, list[str]]) -> None:
-    address, keys = received
-    with override_settings(DATASTORE_SEARCH_CACHE_ADDRESSES=[address]):
-        purge(keys={"a"})
-        wait_until(lambda: keys == ["a"])
-        flush()
+def build_address(server: socket.socket) -> str:
+    return f"http://127.0.0.1:{server.getsockname()[1]}"
 
-    assert keys == ["a", "a"]
+
+def test_each_change_is_purged_now_and_again(received: list[str]) -> None:
+    purge(keys={"a"})
+    wait_until(lambda: received == ["a"])
+    flush()
+
+    assert received == ["a", "a"]
 
 
 def test_where_replicas_lag_a_change_is_purged_once_more(
-    received: tuple[str, list[str]],
+    received: list[str], settings: Any
 ) -> None:
-    address, keys = received
-    with override_settings(
-        DATASTORE_SEARCH_CACHE_ADDRESSES=[address],
-        DATASTORE_SEARCH_REPLICAS=["default"],
-        DATASTORE_SEARCH_MAX_REPLICA_LAG=timedelta(0),
-    ):
-        purge(keys={"a"})
-        flush()
+    settings.DATASTORE_SEARCH_REPLICAS = ["default"]
+    settings.DATASTORE_SEARCH_MAX_REPLICA_LAG = timedelta(0)
 
-    assert keys == ["a", "a", "a"]
+    purge(keys={"a"})
+    flush()
+
+    assert received == ["a", "a", "a"]
 
 
-def test_more_keys_than_a_header_takes_are_all_keys(received: tuple[str, list[str]]) -> None:
-    address, keys = received
-    with override_settings(DATASTORE_SEARCH_CACHE_ADDRESSES=[address]):
-        purge(keys={str(number) for number in range(1_000)})
-        flush()
+def test_more_keys_than_a_header_takes_are_all_keys(received: list[str]) -> None:
+    purge(keys={str(number) for number in range(1_000)})
+    flush()
 
-    assert keys == [".*", ".*"]
+    assert received == [".*", ".*"]
 
 
 def test_a_cache_that_is_gone_delays_no_other_and_is_logged(
-    received: tuple[str, list[str]], caplog: Any, monkeypatch: pytest.MonkeyPatch
+    received: list[str], settings: Any, caplog: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(purging, "_RETRY_SECONDS", (0.1, 0.1))
-    address, keys = received
     gone = f"http://127.0.0.1:{find_free_port()}"
-    with (
-        socket.create_server(("127.0.0.1", 0)) as silent,
-        override_settings(
-            DATASTORE_SEARCH_CACHE_ADDRESSES=[
-                f"http://127.0.0.1:{silent.getsockname()[1]}", gone, address,
-            ]
-        ),
-    ):  # fmt: skip
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        silent = build_address(server)
+        addresses = [silent, gone, *settings.DATASTORE_SEARCH_CACHE_ADDRESSES]
+        settings.DATASTORE_SEARCH_CACHE_ADDRESSES = addresses
         purge(keys={"a"})
-        wait_until(lambda: "a" in keys)
-        assert f"The purge of 1 keys at {silent.getsockname()[1]}" not in caplog.text
+        wait_until(lambda: "a" in received)
+        assert f"The purge of 1 keys at {silent[7:]}" not in caplog.text
         wait_until(lambda: f"The purge of 1 keys at {gone[7:]} is lost." in caplog.text)
 
 
 def test_of_too_many_changes_the_rest_is_logged(
-    caplog: Any, monkeypatch: pytest.MonkeyPatch
+    settings: Any, caplog: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(purging, "_MAX_WAITING", 3)
     monkeypatch.setattr(purging, "_RETRY_SECONDS", ())
-    with (
-        socket.create_server(("127.0.0.1", 0)) as silent,
-        override_settings(
-            DATASTORE_SEARCH_CACHE_ADDRESSES=[f"http://127.0.0.1:{silent.getsockname()[1]}"]
-        ),
-    ):
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        settings.DATASTORE_SEARCH_CACHE_ADDRESSES = [build_address(silent)]
         for number in range(5):
             purge(keys={str(number)})
 
@@ -119,49 +107,43 @@ def test_of_too_many_changes_the_rest_is_logged(
 
 
 @pytest.mark.filterwarnings("ignore:.*use of fork:DeprecationWarning")
-def test_a_forked_process_purges_what_it_changes(received: tuple[str, list[str]]) -> None:
-    address, keys = received
-    with override_settings(DATASTORE_SEARCH_CACHE_ADDRESSES=[address]):
-        purge(keys={"parent"})
-        if not (child := os.fork()):
-            purge(keys={"child"})
-            flush()
-            os._exit(0)
-        assert os.waitpid(child, 0)[1] == 0
+def test_a_forked_process_purges_what_it_changes(received: list[str]) -> None:
+    purge(keys={"parent"})
+    if not (child := os.fork()):
+        purge(keys={"child"})
         flush()
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+    flush()
 
-    assert sorted(keys) == ["child", "child", "parent", "parent"]
+    assert sorted(received) == ["child", "child", "parent", "parent"]
 
 
 def test_a_thread_that_cannot_start_ends_no_purges(
-    received: tuple[str, list[str]], monkeypatch: pytest.MonkeyPatch, caplog: Any
+    received: list[str], monkeypatch: pytest.MonkeyPatch, caplog: Any
 ) -> None:
     def fail(_thread: Thread) -> None:
         raise RuntimeError("can't start new thread")
 
-    address, keys = received
-    with override_settings(DATASTORE_SEARCH_CACHE_ADDRESSES=[address]):
-        with monkeypatch.context() as full:
-            full.setattr(Thread, "start", fail)
-            purge(keys={"a"})
-            flush()
-            assert "wait until a thread can start" in caplog.text
-            assert "are lost" in caplog.text
-        purge(keys={"b"})
-        wait_until(lambda: {"a", "b"} <= set(" ".join(keys).split()))
+    with monkeypatch.context() as full:
+        full.setattr(Thread, "start", fail)
+        purge(keys={"a"})
         flush()
+        assert "wait until a thread can start" in caplog.text
+        assert "are lost" in caplog.text
+    purge(keys={"b"})
+    wait_until(lambda: {"a", "b"} <= set(" ".join(received).split()))
+    flush()
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 def test_a_thread_that_has_died_ends_no_purges(
-    received: tuple[str, list[str]], monkeypatch: pytest.MonkeyPatch
+    received: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    address, keys = received
-    with override_settings(DATASTORE_SEARCH_CACHE_ADDRESSES=[address]):
-        with monkeypatch.context() as broken:
-            broken.setattr(purging, "sleep", lambda: None)  # which ends the thread
-            purge(keys={"a"})
-            flush()
-        purge(keys={"b"})
-        wait_until(lambda: "b" in " ".join(keys).split())
+    with monkeypatch.context() as broken:
+        broken.setattr(purging, "sleep", lambda: None)  # which ends the thread
+        purge(keys={"a"})
         flush()
+    purge(keys={"b"})
+    wait_until(lambda: "b" in " ".join(received).split())
+    flush()

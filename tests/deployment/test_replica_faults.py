@@ -29,14 +29,13 @@ from datastore_search.contrib.catalogue.sync import sync_dataset
 from datastore_search.contrib.scale.routers import get_state
 
 from ..builders import act, ask, check_error, get_result
-from .portals import empty_portal, migrate_portal, use_databases
+from .portals import migrate_portal, use_databases
 from .servers import run_own_server
 from .test_faults import open_client
 from .test_replica_reads import (
-    LostCache,
     Portal,
     answered_from,
-    forget_servers,
+    fill_portal,
     forget_states,
     route_reads,
     wait_for_replica,
@@ -67,22 +66,12 @@ def portal(
     primary, standby, _other = servers
     portal = Portal(primary, standby)
     portal.aliases["default"] += "&connect_timeout=2"  # as the documentation says
-    with (
-        django_db_blocker.unblock(),
-        route_reads(portal.aliases, DATASTORE_SEARCH_MAX_REPLICA_LAG=LAG),
-    ):
-        forget_servers()
-        standby.wait_for_primary()
-        portal.fill()
-        try:
-            yield portal
-        finally:
-            empty_portal()
+    with django_db_blocker.unblock(), fill_portal(portal, LAG):
+        yield portal
 
 
 @pytest.fixture
 def other(portal: Portal, servers: tuple[ThrowawayServer, Standby, Standby]) -> Iterator[Standby]:
-    """Another replica of the portal."""
     other = servers[2]
     aliases = {**portal.aliases, "other": other.url}
     with route_reads(aliases, DATASTORE_SEARCH_MAX_REPLICA_LAG=timedelta(minutes=1)):
@@ -569,13 +558,6 @@ def test_a_write_without_its_standby_ends_and_says_what_is_stored(portal: Portal
 
 
 # What operators are told --------------------------------------------------------------------------
-
-
-def test_without_a_cache_the_primary_answers_and_is_named(portal: Portal) -> None:
-    backend = f"{LostCache.__module__}.{LostCache.__qualname__}"
-    with override_settings(CACHES={"default": {"BACKEND": backend}}):
-        assert answered_from(portal.resource) == "default"
-    wait_for_answer(portal)
 
 
 def test_a_replica_that_does_not_answer_is_logged(

@@ -131,8 +131,6 @@ class LostCache(BaseCache):
 
 
 class Counter:
-    """Counts the statements that read resources."""
-
     tables = 0
 
     def __call__(self, execute: Any, sql: Any, *arguments: Any) -> Any:
@@ -163,14 +161,10 @@ def servers(django_db_blocker: Any) -> Iterator[tuple[ThrowawayServer, Standby]]
             yield primary, standby
 
 
-@pytest.fixture
-def portal(servers: tuple[ThrowawayServer, Standby], django_db_blocker: Any) -> Iterator[Portal]:
-    portal = Portal(*servers)
-    lag = timedelta(minutes=1)  # a busy machine may need more than ten seconds for a load
-    with (
-        django_db_blocker.unblock(),
-        route_reads(portal.aliases, DATASTORE_SEARCH_MAX_REPLICA_LAG=lag),
-    ):
+@contextmanager
+def fill_portal(portal: Portal, lag: timedelta) -> Iterator[Portal]:
+    """Use a migrated portal, which has its resources and its user within the block."""
+    with route_reads(portal.aliases, DATASTORE_SEARCH_MAX_REPLICA_LAG=lag):
         forget_servers()
         portal.standby.wait_for_primary()
         portal.fill()
@@ -178,6 +172,13 @@ def portal(servers: tuple[ThrowawayServer, Standby], django_db_blocker: Any) -> 
             yield portal
         finally:
             empty_portal()
+
+
+@pytest.fixture
+def portal(servers: tuple[ThrowawayServer, Standby], django_db_blocker: Any) -> Iterator[Portal]:
+    lag = timedelta(minutes=1)  # a busy machine may need more than ten seconds for a load
+    with django_db_blocker.unblock(), fill_portal(Portal(*servers), lag) as portal:
+        yield portal
 
 
 @contextmanager
@@ -454,5 +455,4 @@ def test_a_write_leaves_a_server_that_has_become_read_only(two_hosts: Portal) ->
 
 
 def has_receiver(portal: Portal) -> bool:
-    """Return whether the standby receives the changes of its primary."""
     return bool(portal.standby.fetch_value("SELECT EXISTS (SELECT FROM pg_stat_wal_receiver)"))

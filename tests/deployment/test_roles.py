@@ -36,7 +36,6 @@ RoleRouter: type = _names["RoleRouter"]
 
 
 def build_url(server: ThrowawayServer, role: str) -> str:
-    """Build the URL of a role's connection."""
     return re.sub(r"//[^@]*@", f"//{role}:@", server.url)
 
 

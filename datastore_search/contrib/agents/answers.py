@@ -68,12 +68,10 @@ def write_csv(
 
 
 def cut_text(text: str, longest: int) -> str:
-    """Cut a text that is too long, and mark it."""
     return text if len(text) <= longest else f"{text[: longest - 1]}…"
 
 
 def dump_compact(value: object) -> str:
-    """Write a value as JSON without blanks."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=_convert)
 
 
@@ -123,5 +121,4 @@ def write_page(
 
 
 def describe_cut() -> str:
-    """Say what the ellipsis means."""
     return _("Values that end with “…” are cut: fewer rows or fields show more of them.")

@@ -6,6 +6,4 @@ from ...apps import ContribAppConfig
 
 
 class AgentsConfig(ContribAppConfig):
-    """The Model Context Protocol, for agents."""
-
     packages = {"mcp": "agents"}

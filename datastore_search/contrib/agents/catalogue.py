@@ -44,7 +44,6 @@ class FindTablesParameters(ActionParameters):
 
 
 def find_tables(request: Request, arguments: Mapping[str, object]) -> str:
-    """List tables by the words of a query, as the catalogue does."""
     parameters = FindTablesParameters.parse(arguments)
     with open_snapshot(Client.from_request(request)) as session, session.watch_statements():
         using = session.connection.alias

@@ -171,8 +171,6 @@ def _run_action(
 
 
 def _read_rows(action: str) -> Callable[[Request, Mapping[str, object]], str]:
-    """Make the function that runs an action whose answer is rows."""
-
     def run(request: Request, arguments: Mapping[str, object]) -> str:
         result = _run_action(request, action, arguments, {"records_format": "lists"})
         return write_page(

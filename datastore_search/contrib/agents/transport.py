@@ -107,8 +107,6 @@ def _build_scope(request: Request) -> dict[str, Any]:
 
 
 def _build_server(request: Request, message: Mapping[str, object]) -> Server[Any]:
-    """Build the server of one request, with the tools of its user and language."""
-
     async def list_tools(
         context: ServerRequestContext[Any], parameters: PaginatedRequestParams | None
     ) -> ListToolsResult:

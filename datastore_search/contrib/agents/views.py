@@ -59,7 +59,6 @@ class AgentsView(EnvelopeView):
     schema = None  # JSON-RPC, which OpenAPI does not describe
 
     def get_authenticators(self) -> list[BaseAuthentication]:
-        """Accept ``Bearer`` beside what the API accepts."""
         return [BearerTokenAuthentication(), *super().get_authenticators()]
 
     def get_exception_handler(self) -> Callable[[Exception, dict[str, Any]], Response]:

@@ -60,10 +60,7 @@ class FilesSettings(Settings):
         "default",
         "The alias in `TASKS` of the backend that [runs loads](../how-to/deploy.md#the-worker).",
     )
-    TASKS_QUEUE = Setting(
-        "default",
-        "The queue of that backend for loads.",
-    )
+    TASKS_QUEUE = Setting("default", "The queue of that backend for loads.")
 
 
 conf = FilesSettings()

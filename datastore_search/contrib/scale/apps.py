@@ -15,8 +15,6 @@ from ...contributions import Contribution, receive
 
 
 class ScaleConfig(ContribAppConfig):
-    """A cache in front of the portal, replicas behind it, and workers of Citus."""
-
     def contribute(self) -> Iterator[Contribution]:
         from ...database.findings import finders
         from ...signals import answers_changed

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import io
 import re
+from collections.abc import Sequence
+from datetime import date
 from decimal import Decimal
 from html import unescape
 from typing import Any
 
+import openpyxl
 import pytest
 from django.test import Client
 
@@ -14,7 +18,6 @@ from datastore_search.contrib.files.models import LoadState
 from datastore_search.models import Resource
 
 from ...builders import ask, get_result
-from . import awkward_files as files
 from .forms import FORM, make_file
 
 pytestmark = pytest.mark.usefixtures("read_here")
@@ -63,73 +66,145 @@ def empty(no_resource: None) -> Resource:
     return Resource.objects.create(name="empty")
 
 
+def build_csv(header: str, *rows: str, encoding: str = "utf-8") -> bytes:
+    return "\n".join([header, *rows, ""]).encode(encoding)
+
+
+def build_workbook(**sheets: Sequence[Sequence[Any]]) -> bytes:
+    """Build a workbook of sheets, by their names."""
+    workbook, file = openpyxl.Workbook(), io.BytesIO()
+    workbook.remove(workbook.worksheets[0])
+    for name, rows in sheets.items():
+        sheet = workbook.create_sheet(name)
+        for row in rows:
+            sheet.append(list(row))
+        if name == "Errors":
+            for cell in sheet["C"]:
+                cell.data_type = "e" if cell.value == "#N/A" else cell.data_type
+    workbook.save(file)
+    return file.getvalue()
+
+
+_DAYS = [f"{day:02}/03/2024" for day in range(1, 29)]
+
+#: A cover sheet before the table.
+COVER = build_workbook(
+    Cover=[
+        ["Ministry of Transport"],
+        [],
+        ["Road works 2024"],
+        ["Contact:", "data@transport.example"],
+    ],
+    Data=[["road", "opened", "km"], *(["N1", date(2024, 3, day), day / 2] for day in range(1, 9))],
+)
+#: A total and a source directly below the rows, padded to the width of the table.
+TOTALS = build_csv(
+    "region,schools,pupils",
+    *("North,12,3400", "South,9,2100", "East,7,1800", "Total,28,7300"),
+    "Source: Ministry of Education,,",
+)
+#: Dates, of which four are a word.
+UNKNOWN_DATES = build_csv(
+    "permit,issued", *(f"P{n},{day}" for n, day in enumerate(_DAYS)), *["P90,unknown"] * 4
+)
+#: Amounts in euros with decimal commas, as German offices write them.
+EUROS = build_csv(
+    "Haushaltsstelle;Betrag", "0110;12,50 €", "0120;1.234,00 €", "0130;-7,25 €", encoding="cp1252"
+)
+#: Amounts with the code of a currency, which may be thousands or decimals.
+DOUBTFUL_AMOUNTS = build_csv("project;cost", "Bridge;USD 1,250", "Road;USD 4,500")
+#: Days that may be months.
+DOUBTFUL_DATES = build_csv("case,received", "A,03/04/2024", "B,05/06/2024", "C,07/08/2024")
+#: Years of two digits.
+SHORT_YEARS = build_csv("plot,sold", "1,31/12/98", "2,01/02/03", "3,15/06/19")
+#: Errors of formulas.
+ERRORS = build_workbook(
+    Errors=[["school", "pupils", "per teacher"], ["A", 100, 12.5], ["B", 0, "#N/A"], ["C", 90, 9]]
+)
+#: A total in a sheet, after a title above the header, and a note below.
+TITLED = build_workbook(
+    Bericht=[
+        ["Haushalt 2024"],
+        [],
+        ["Ressort", "Soll", "Ist"],
+        *(["Inneres", 10, 11], ["Bau", 20, 19], ["Summe", 30, 30]),
+        ["Quelle: Finanzministerium"],
+    ]
+)
+#: Names of months, and two words for no value.
+MONTH_NAMES = build_csv(
+    "station,measured,level",
+    *("Hà Nội,12 Mar 2024,1.5", "Huế,3 April 2024,n/a", "Đà Nẵng,5 May 2024,2.25"),
+    *("Vinh,6 May 2024,-", "Cần Thơ,7 May 2024,3.5", "Hải Phòng,8 May 2024,2.0"),
+)
+
 #: A file, the buttons that are pressed before *Load*, and what is loaded.
 FILES: dict[str, tuple[bytes, list[str], dict[str, str], int, dict[str, Any]]] = {
     "cover.xlsx": (
-        files.COVER,
+        COVER,
         ["Use the sheet “Data”"],
         {"road": "text", "opened": "date", "km": "numeric"},
         8,
         {"road": "N1", "opened": "2024-03-01", "km": "0.5"},
     ),
     "totals.csv": (
-        files.TOTALS,
+        TOTALS,
         ["Leave out the last rows (2)"],
         {"region": "text", "schools": "int4", "pupils": "int4"},
         3,
         {"region": "North", "schools": 12, "pupils": 3400},
     ),
     "unknown_dates.csv": (
-        files.UNKNOWN_DATES,
+        UNKNOWN_DATES,
         ["Treat “unknown” as empty"],
         {"permit": "text", "issued": "date"},
         32,
         {"permit": "P0", "issued": "2024-03-01"},
     ),
     "euros.csv": (
-        files.EUROS,
+        EUROS,
         ["Read “Betrag” as number · 1.234,50 €"],
         {"Haushaltsstelle": "text", "Betrag": "numeric"},
         3,
         {"Haushaltsstelle": "0110", "Betrag": "12.50"},
     ),
     "doubtful_amounts.csv": (
-        files.DOUBTFUL_AMOUNTS,
+        DOUBTFUL_AMOUNTS,
         ["Read “cost” as number · 1,234.50 USD"],
         {"project": "text", "cost": "numeric"},
         2,
         {"project": "Bridge", "cost": "1250"},
     ),
     "doubtful_dates.csv": (
-        files.DOUBTFUL_DATES,
+        DOUBTFUL_DATES,
         ["Read “received” as date · 31/12/2024"],
         {"case": "text", "received": "date"},
         3,
         {"case": "A", "received": "2024-04-03"},
     ),
     "short_years.csv": (
-        files.SHORT_YEARS,
+        SHORT_YEARS,
         ["Read “sold” as date · 31/12/99"],
         {"plot": "int4", "sold": "date"},
         3,
         {"plot": 1, "sold": "1998-12-31"},
     ),
     "errors.xlsx": (
-        files.ERRORS,
+        ERRORS,
         ["Treat “#N/A” as empty"],
         {"school": "text", "pupils": "int4", "per teacher": "numeric"},
         3,
         {"school": "A", "pupils": 100, "per teacher": "12.5"},
     ),
     "titled.xlsx": (
-        files.TITLED,
+        TITLED,
         ["Leave out the last rows (2)"],
         {"Ressort": "text", "Soll": "int4", "Ist": "int4"},
         2,
         {"Ressort": "Inneres", "Soll": 10, "Ist": 11},
     ),
     "month_names.csv": (
-        files.MONTH_NAMES,
+        MONTH_NAMES,
         ["Treat “-”, “n/a” as empty", "Read “measured” as date · 31 Dec 2024"],
         {"station": "text", "measured": "date", "level": "numeric"},
         6,

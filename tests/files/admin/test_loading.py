@@ -36,7 +36,6 @@ pytestmark = pytest.mark.usefixtures("read_here")
 
 LOADS = "/en/admin/datastore_search_files/load/"
 
-
 #: Files of several formats, loadable or not, with each kind of notice, reason and offer.
 PREVIEWED = (
     "amounts_mixed.csv", "open_quote.csv", "ragged.csv", "bomb.zip", "merged.xlsx", "nested.json",
@@ -47,7 +46,6 @@ CSV_WITH_BAD_ROW = "name,depth\nRed,3\nBlue\nLô,5\n"
 
 @pytest.fixture
 def resource(loaded: Resource) -> Resource:
-    """The survey and its load."""
     return loaded
 
 
@@ -124,20 +122,6 @@ def test_a_form_that_means_nothing_is_refused(
     assert message in page
     assert ("address of one" in message) == ("Give a file, or the address of one." in page)
     assert not Load.objects.exists()
-
-
-def test_options_of_the_form_are_stored(staff: Client, empty: Resource) -> None:
-    options_of_form = {
-        "delimiter": ";", "encoding": "windows-1258", "skip": "1", "nulls": "NA\n-\n",
-        "date_order": "dmyy", "bad_rows": "skip", "key": "a\nb", "mode": "upsert",
-    }  # fmt: skip
-
-    load = upload(staff, empty, b"a title\na;b\n1;\xd2\n", **options_of_form)
-
-    options = LoadOptions.from_json(load.options)
-    assert (options.delimiter, options.encoding, options.skip) == (";", "windows-1258", 1)
-    assert (options.nulls, options.key, load.mode) == (("NA", "-"), ("a", "b"), "upsert")
-    assert options.date_order == "dmyy"
 
 
 def test_what_a_load_was_read_by_is_offered_for_the_next(staff: Client, empty: Resource) -> None:
@@ -244,10 +228,7 @@ def test_a_trap_is_previewed(staff: Client, empty: Resource, name: str) -> None:
 
 
 def test_a_cancelled_preview_leaves_nothing(
-    staff: Client,
-    resource: Resource,
-    uploads: Path,
-    django_capture_on_commit_callbacks: Any,
+    staff: Client, resource: Resource, uploads: Path, django_capture_on_commit_callbacks: Any
 ) -> None:
     load = upload(staff, resource, "a\n1\n")
 
@@ -295,15 +276,22 @@ def test_a_large_file_is_previewed_by_a_worker(
     waiting: list[Any] = []
     monkeypatch.setattr(drafts, "_MAX_BYTES_AT_ONCE", 10)
     monkeypatch.setattr(queue, "run_on_commit", waiting.append)
+    before = timezone.now()
     load = upload(staff, empty)
     assert "is being read" in get_page(staff, load)
     assert not fetch_progress(staff, load)["finished"]
+    assert load.queued_at is None
 
-    for call in waiting:
-        call()
+    waiting.pop()()
 
     assert fetch_progress(staff, load)["finished"]
     assert "watershed" in get_page(staff, load)
+    load.refresh_from_db()
+    assert load.queued_at is not None
+    assert load.heartbeat_at is not None
+    assert before < load.queued_at < load.heartbeat_at
+    load = submit(staff, load)
+    assert load.queued_at > load.heartbeat_at
 
 
 def test_a_missing_preview_can_be_requested_again(staff: Client, empty: Resource) -> None:
@@ -425,17 +413,11 @@ def test_a_list_shows_a_load_whose_process_is_gone_as_failed(
     assert version.pk not in list_record_tables(connection)
 
 
-def test_a_load_that_waits_for_another_says_so(
-    staff: Client, empty: Resource, make_running_load: MakeRunningLoad
-) -> None:
-    load = make_running_load(empty, state=LoadState.QUEUED, started_at=timezone.now())
-
-    assert fetch_progress(staff, load)["text"] == "waits for another load of the resource"
-
-
 def test_a_queued_load_says_what_it_waits_for(
     staff: Client, empty: Resource, make_running_load: MakeRunningLoad
 ) -> None:
+    started = make_running_load(empty, state=LoadState.QUEUED, started_at=timezone.now())
+    assert fetch_progress(staff, started)["text"] == "waits for another load of the resource"
     load = make_queued_load(empty, timedelta(seconds=1))
     assert fetch_progress(staff, load)["text"] == "waits for a worker"
 
@@ -456,7 +438,6 @@ def test_the_progress_of_a_load_is_reported(
 
 
 def make_queued_load(resource: Resource, ago: timedelta, **values: Any) -> Load:
-    """Make a load that waits in the queue."""
     return Load.objects.create(
         resource=resource,
         source="a.csv",
@@ -517,27 +498,6 @@ def test_what_is_new_or_taken_waits_for_no_worker(
     empty: Resource, ago: timedelta, values: dict[str, Any]
 ) -> None:
     assert not get_queue_notice(make_queued_load(empty, ago, **values))
-
-
-def test_a_draft_stores_when_it_was_queued_and_previewed(
-    staff: Client, empty: Resource, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    waiting: list[Any] = []
-    monkeypatch.setattr(drafts, "_MAX_BYTES_AT_ONCE", 10)
-    monkeypatch.setattr(queue, "run_on_commit", waiting.append)
-    before = timezone.now()
-    load = upload(staff, empty)
-    assert load.queued_at is None
-
-    waiting.pop()()
-
-    load.refresh_from_db()
-    assert load.queued_at is not None
-    assert load.heartbeat_at is not None
-    assert before < load.queued_at < load.heartbeat_at
-    submit(staff, load)
-    load.refresh_from_db()
-    assert load.queued_at > load.heartbeat_at
 
 
 def test_the_page_of_a_load_shows_how_far_it_is(
@@ -741,12 +701,6 @@ def test_loads_cannot_be_added_changed_or_deleted_by_hand(
     assert staff.post(f"{LOADS}{load.pk}/change/", {"source": "x"}).status_code == 403
 
 
-#: Files of two readings of their bytes.
-MADE = {
-    "towns.csv": "town\nGenève\n".encode("cp1252"),
-}
-
-
 @pytest.mark.parametrize(
     ("name", "option", "chosen"),
     [
@@ -759,7 +713,8 @@ MADE = {
 def test_what_the_file_shows_is_chosen_with_one_click(
     staff: Client, empty: Resource, name: str, option: str, chosen: str
 ) -> None:
-    content = MADE.get(name) or (FILES / name).read_bytes()
+    is_kept = name != "towns.csv"
+    content = (FILES / name).read_bytes() if is_kept else "town\nGenève\n".encode("cp1252")
     load = drafts.create_draft(empty, LoadOptions(), file=make_file(content, name))
     assert f'name="{option}" value="{chosen}" class="button"' in get_page(staff, load)
 

@@ -13,7 +13,7 @@ from datastore_search.contrib.files.models import LoadState
 from datastore_search.models import Resource, object_permissions
 
 from ...builders import grant, make_user
-from .listing import list_with_load
+from .forms import list_with_load
 
 ADMIN = "/en/admin/"
 LIST = f"{ADMIN}datastore_search/resource/"

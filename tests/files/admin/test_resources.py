@@ -14,7 +14,7 @@ from datastore_search.models import Resource
 
 from ...builders import make_resource
 from ...core.admin.test_resources import ADD, LIST, build_form
-from .listing import list_with_load
+from .forms import list_with_load
 
 
 def test_a_new_resource_leads_to_the_upload_form(staff: Client) -> None:

@@ -26,6 +26,11 @@ def resource(db: None) -> Resource:
     return Resource.objects.create(name="empty")
 
 
+@pytest.fixture
+def boss(db: None) -> Any:
+    return make_user("boss", is_staff=True, is_superuser=True)
+
+
 @pytest.fixture(params=["load", "options"])
 def page(request: pytest.FixtureRequest, resource: Resource) -> str:
     """The path of a page with a file input: that of a resource, or that of a draft."""
@@ -67,9 +72,7 @@ def test_an_upload_without_permission_is_not_read(
     assert (answer.status, answer.bytes_read) == (status, 0)
 
 
-def test_an_upload_for_an_unknown_object_is_not_read(db: None) -> None:
-    boss = make_user(is_staff=True, is_superuser=True)
-
+def test_an_upload_for_an_unknown_object_is_not_read(boss: Any) -> None:
     for name in (
         "datastore_search/resource/5b6f1c8e-2d8b-4c0e-9d0a-1f4a7f0c2a11/load/",
         "datastore_search_files/load/999999/options/",
@@ -78,35 +81,33 @@ def test_an_upload_for_an_unknown_object_is_not_read(db: None) -> None:
         assert (answer.status, answer.bytes_read) == (404, 0)
 
 
-def test_an_upload_that_is_too_large_is_not_read(page: str) -> None:
-    answer = upload(page, 3 * GB // 2, make_user(is_staff=True, is_superuser=True))
+def test_an_upload_that_is_too_large_is_not_read(page: str, boss: Any) -> None:
+    answer = upload(page, 3 * GB // 2, boss)
 
     assert (answer.status, answer.bytes_read) == (413, 0)
     assert "The file is larger than 1.0" in answer.content
     assert '<input type="file" name="file"' in answer.content
 
 
-def test_a_file_that_is_a_little_too_large_is_refused_by_the_form(page: str, settings: Any) -> None:
+def test_a_file_that_is_a_little_too_large_is_refused_by_the_form(
+    staff: Client, page: str, settings: Any
+) -> None:
     settings.DATASTORE_SEARCH_MAX_UPLOAD_BYTES = 10
-    client = Client()
-    client.force_login(make_user(is_staff=True, is_superuser=True))
 
-    response = client.post(page, {**FORM, "file": make_file(SURVEY)})
+    response = staff.post(page, {**FORM, "file": make_file(SURVEY)})
 
     assert "The file is larger than 10" in response.content.decode()
 
 
-def test_an_upload_whose_length_is_no_number_is_refused(page: str) -> None:
-    boss = make_user(is_staff=True, is_superuser=True)
-
+def test_an_upload_whose_length_is_no_number_is_refused(page: str, boss: Any) -> None:
     answer = upload(page, 1_000, boss, CONTENT_LENGTH="many")
 
     assert (answer.status, answer.bytes_read) == (400, 0)
 
 
-def test_a_forged_upload_is_still_refused(resource: Resource) -> None:
+def test_a_forged_upload_is_still_refused(resource: Resource, boss: Any) -> None:
     client = Client(enforce_csrf_checks=True)
-    client.force_login(make_user(is_staff=True, is_superuser=True))
+    client.force_login(boss)
     path = reverse("admin:datastore_search_resource_load", args=[resource.pk])
     client.cookies["csrftoken"] = CSRF
 
@@ -119,10 +120,7 @@ def test_a_forged_upload_is_still_refused(resource: Resource) -> None:
 
 @pytest.mark.parametrize("model", ["resource", "load"])
 @pytest.mark.parametrize("page", ["change", "delete", "history"])
-def test_an_address_that_is_too_long_is_404(model: str, page: str, db: None) -> None:
-    client = Client()
-    client.force_login(make_user(is_staff=True, is_superuser=True))
-
+def test_an_address_that_is_too_long_is_404(staff: Client, model: str, page: str) -> None:
     path = f"/en/admin/datastore_search/{model}/{'9' * (MAX_ALIAS_LENGTH + 1)}/{page}/"
 
-    assert client.get(path).status_code == 404
+    assert staff.get(path).status_code == 404

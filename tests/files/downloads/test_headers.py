@@ -35,10 +35,7 @@ def labelled(db: None) -> Resource:
 
 @pytest.mark.parametrize(
     ("locale", "header"),
-    [
-        ("fr", "_id,Montant,Amount,code,Jour"),
-        ("vi", "_id,Amount (n),Amount (m),code,=Day; first"),
-    ],
+    [("fr", "_id,Montant,Amount,code,Jour"), ("vi", "_id,Amount (n),Amount (m),code,=Day; first")],
 )
 def test_labels_follow_the_language_of_the_path(
     client: Client, labelled: Resource, locale: str, header: str

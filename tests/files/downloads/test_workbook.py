@@ -84,8 +84,7 @@ def test_a_sheet_is_ready_to_work_with(client: Client, db: None) -> None:
 
 
 @pytest.mark.parametrize(
-    "text",
-    ["=1+1", "@SUM(A1)", "\tx", "http://example.org", "12", "<r>&</r>", " x ", "x\ny"],
+    "text", ["=1+1", "@SUM(A1)", "\tx", "http://example.org", "12", "<r>&</r>", " x ", "x\ny"]
 )
 def test_a_text_is_exactly_that_text(client: Client, db: None, text: str) -> None:
     resource = make_resource(f'a\n"{text}"\n', types={"a": "text"})
@@ -170,7 +169,6 @@ def test_a_longer_text_than_a_cell_has_is_cut(client: Client, db: None) -> None:
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folder of the files that are made."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     return tmp_path
 
@@ -196,12 +194,7 @@ def test_a_workbook_that_takes_too_much_is_refused(
     client: Client, long: Resource, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     limits: list[tuple[Any, str, Any, str]] = [
-        (
-            workbook,
-            "MAX_SPOOL_BYTES",
-            99_999,
-            "The file would take more than 99999 bytes of disk",
-        ),
+        (workbook, "MAX_SPOOL_BYTES", 99_999, "The file would take more than 99999 bytes of disk"),
         (run, "FILE_TIMEOUT", timedelta(0), "Writing the file takes more than 0 seconds"),
     ]
     for module, name, value, message in limits:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 
 import psycopg
@@ -58,7 +58,6 @@ class Hold:
     """Hold a load in a state: by a file that never arrives, or by a lock."""
 
     def __init__(self, url: str, load_id: int, upload: Path) -> None:
-        """Take the id of the load, and the path of its upload."""
         self._url = url
         self._load_id = load_id
         self._upload = upload
@@ -114,14 +113,9 @@ class Hold:
         reader.execute(f"SELECT FROM datastore_search_record_{version_row[0]} LIMIT 1")
         copying.rollback()
 
-    @contextmanager
-    def _open_session(self) -> Iterator[psycopg.Connection]:
+    def _open_session(self) -> closing[psycopg.Connection]:
         """Open a transaction; it also ends with the server."""
-        connection = psycopg.connect(self._url)
-        try:
-            yield connection
-        finally:
-            connection.close()
+        return closing(psycopg.connect(self._url))
 
     @contextmanager
     def _replace_upload_by_pipe(self) -> Iterator[None]:

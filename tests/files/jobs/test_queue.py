@@ -66,6 +66,20 @@ def build_upload(content: bytes = CSV) -> ContentFile:
     return ContentFile(content, name="file.csv")
 
 
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    path = tmp_path / "file.csv"
+    path.write_bytes(CSV)
+    return path
+
+
+@pytest.fixture
+def waiting(db: None, uploads: Path, settings: Any) -> Load:
+    """A load of an upload that waits for its worker."""
+    settings.TASKS = DATABASE
+    return submit_load(Resource.objects.create(name="r"), file=build_upload())
+
+
 def list_files(uploads: Path) -> list[Path]:
     return [path for path in uploads.rglob("*") if path.is_file()]
 
@@ -90,18 +104,17 @@ def test_an_upload_is_loaded_at_once_without_a_worker_and_then_deleted(
 
 
 def test_an_upload_waits_for_its_worker_under_a_name_that_cannot_be_guessed(
-    db: None, uploads: Path, settings: Any
+    waiting: Load, uploads: Path
 ) -> None:
-    settings.TASKS = DATABASE
-
-    load = submit_load(Resource.objects.create(name="r"), file=build_upload())
-
     (path,) = list_files(uploads)
-    assert (load.state, load.started_at, load.percentage) == (LoadState.QUEUED, None, None)
+    state = (waiting.state, waiting.started_at, waiting.percentage)
+    assert state == (LoadState.QUEUED, None, None)
     assert path.read_bytes() == CSV
     assert path.suffix == ".csv"
     assert "file" not in path.stem
     assert len(path.stem) > 30
+    with fails_with("load.not_retryable"):
+        retry_load(waiting)
 
 
 def test_nothing_is_queued_before_the_transaction_is_committed(
@@ -130,15 +143,14 @@ def test_a_load_that_cannot_be_queued_fails(db: None, settings: Any) -> None:
     assert load.can_be_retried
 
 
-def test_a_missing_file_fails_the_load(db: None, uploads: Path, settings: Any) -> None:
-    settings.TASKS = DATABASE
-    load = submit_load(Resource.objects.create(name="r"), file=build_upload())
+def test_a_missing_file_fails_the_load(waiting: Load, uploads: Path) -> None:
     list_files(uploads)[0].unlink()
 
     with fails_with("file.missing"):
-        runner.run_load(load)
+        runner.run_load(waiting)
 
-    assert (load.state, load.error) == (LoadState.FAILED, str(LoadFailed("file.missing")))
+    expected = (LoadState.FAILED, str(LoadFailed("file.missing")))
+    assert (waiting.state, waiting.error) == expected
 
 
 def test_uploads_have_a_storage_of_their_own_where_the_portal_names_one(settings: Any) -> None:
@@ -209,28 +221,17 @@ def test_a_failed_load_is_retried_with_its_file_and_options(resource: Resource) 
         retry_load(first)
 
 
-def test_a_load_that_is_not_over_is_not_retried(db: None, settings: Any) -> None:
-    settings.TASKS = DATABASE
-    load = submit_load(Resource.objects.create(name="r"), file=build_upload())
-
-    with fails_with("load.not_retryable"):
-        retry_load(load)
-
-
 # Cancelling ---------------------------------------------------------------------------------------
 
 
-def test_a_load_that_waits_is_cancelled_at_once_and_never_runs(db: None, settings: Any) -> None:
-    settings.TASKS = DATABASE
-    load = submit_load(Resource.objects.create(name="r"), file=build_upload())
+def test_a_load_that_waits_is_cancelled_at_once_and_never_runs(waiting: Load) -> None:
+    assert cancel_load(waiting)
+    runner.run_load(Load.objects.get(pk=waiting.pk))
 
-    assert cancel_load(load)
-    runner.run_load(Load.objects.get(pk=load.pk))
-
-    load.refresh_from_db()
-    assert (load.state, load.error) == (LoadState.CANCELLED, str(LoadCancelled()))
-    assert load.can_be_retried
-    assert not cancel_load(load)
+    waiting.refresh_from_db()
+    assert (waiting.state, waiting.error) == (LoadState.CANCELLED, str(LoadCancelled()))
+    assert waiting.can_be_retried
+    assert not cancel_load(waiting)
 
 
 def test_a_load_that_is_ready_is_not_cancelled(resource: Resource) -> None:
@@ -243,21 +244,15 @@ def test_a_load_that_is_ready_is_not_cancelled(resource: Resource) -> None:
 
 
 def test_statements_of_duckdb_are_interrupted(
-    committed: Resource, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    committed: Resource, monkeypatch: pytest.MonkeyPatch, path: Path
 ) -> None:
-    path = tmp_path / "file.csv"
-    path.write_bytes(CSV)
-
     def run_endless_query(table: Any, *_arguments: object) -> None:
         load = Load.objects.filter(resource=committed).first()
         assert load is not None
         threading.Thread(target=cancel_in_thread, args=[load]).start()
         table.connection.execute("SELECT sum(a.range) FROM range(100000000) a, range(100000000) b")
 
-    monkeypatch.setattr(
-        "datastore_search.contrib.files.jobs.runner.publish_table",
-        lambda _l, table, *_: run_endless_query(table),
-    )
+    monkeypatch.setattr(runner, "publish_table", lambda _l, table, *_: run_endless_query(table))
 
     with fails_with("load.cancelled"):
         load_file(committed, path)
@@ -276,11 +271,9 @@ def cancel_in_thread(load: Load) -> None:
 
 
 def test_a_load_that_is_cancelled_at_the_last_moment_is_not_published(
-    resource: Resource, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    resource: Resource, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = resource.table_version_id
-    path = tmp_path / "file.csv"
-    path.write_bytes(CSV)
     enter_state = JobMonitor.enter_state
 
     def cancel_when_ready(monitor: JobMonitor, state: LoadState) -> None:
@@ -376,10 +369,8 @@ def test_an_abandoned_load_is_failed_and_a_queued_one_is_not(
 
 
 def test_a_limit_of_the_portal_for_its_requests_does_not_end_a_load(
-    committed: Resource, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    committed: Resource, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = tmp_path / "file.csv"
-    path.write_bytes(CSV)
     limits: list[str] = []
 
     def read_limit() -> str:

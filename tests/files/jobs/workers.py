@@ -21,7 +21,6 @@ def build_worker_command(*arguments: str) -> list[str]:
 
 @contextmanager
 def run_worker(url: str, uploads: Path) -> Iterator[subprocess.Popen[Any]]:
-    """Run a worker within the block, and kill it at the end."""
     with subprocess.Popen(
         build_worker_command(),
         cwd=PROJECT,
@@ -35,7 +34,6 @@ def run_worker(url: str, uploads: Path) -> Iterator[subprocess.Popen[Any]]:
 
 
 def run_queued_tasks(url: str, uploads: Path) -> None:
-    """Run all queued tasks in a worker."""
     subprocess.run(
         build_worker_command("--batch"),
         cwd=PROJECT,

@@ -8,15 +8,15 @@ import gzip
 import io
 import os
 import sys
-from collections.abc import Iterator
+import uuid
 from pathlib import Path
 from threading import Thread
 from types import SimpleNamespace
-from typing import Any
 
 import duckdb
 import pytest
-from django.core.management import CommandError
+from django.core.management import CommandError, call_command
+from django.test import Client
 from psycopg.errors import DiskFull
 
 from datastore_search.contrib.files.jobs import LoadOptions
@@ -27,8 +27,8 @@ from datastore_search.contrib.files.management.commands.load_resource import (
 from datastore_search.contrib.files.models import Load, LoadState, RowError
 from datastore_search.models import Resource
 
-from ...builders import run_command
-from ..sources.server import Server, build_answer, run_server
+from ...builders import SURVEY, ask, get_ids, run_command
+from ..sources.server import Server, build_answer
 
 pytestmark = pytest.mark.usefixtures("read_here")
 
@@ -43,10 +43,10 @@ def path(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def server(settings: Any) -> Iterator[Server]:
-    with run_server() as server:
-        settings.DATASTORE_SEARCH_FETCH_PRIVATE_HOSTS = [server.host]
-        yield server
+def survey(tmp_path: Path) -> Path:
+    path = tmp_path / "My survey 2024.csv"
+    path.write_text(SURVEY)
+    return path
 
 
 def test_a_load_says_what_its_preview_says(db: None, path: Path) -> None:
@@ -195,6 +195,75 @@ def test_wrong_arguments_are_reported_and_nothing_is_created(
     assert not Resource.objects.exists()
 
 
+# The resource -------------------------------------------------------------------------------------
+
+
+def test_it_takes_id_name_privacy_and_types(db: None, survey: Path) -> None:
+    resource_id = uuid.uuid4()
+
+    run_command(
+        "load_resource", survey, "--id", resource_id, "--name", "n", "--private",
+        "--language", "simple", "--type", "amount=text", "--type", "code=int",
+    )  # fmt: skip
+
+    resource = Resource.objects.get(pk=resource_id)
+    assert (resource.name, resource.private, resource.language) == ("n", True, "simple")
+    types = {field.name: field.type for field in resource.fields.all()}
+    assert (types["amount"], types["code"]) == ("text", "int4")
+
+
+def test_it_takes_the_indexes_of_this_and_all_later_loads(db: None, survey: Path) -> None:
+    run_command("load_resource", survey, "--name", "n", "--index", "words", "--index", "dates")
+    run_command("load_resource", survey, "--name", "n")
+
+    resource = Resource.objects.get()
+    assert resource.indexes == ["words", "dates"]
+    assert resource.table_version is not None
+    assert resource.table_version.indexes == ["words", "dates"]
+    assert resource.loads.count() == 2
+    with pytest.raises(CommandError, match="colours"):
+        run_command("load_resource", survey, "--name", "n", "--index", "colours")
+
+
+@pytest.mark.parametrize("name", ["new", "n"])
+def test_it_refuses_an_index_without_its_extension(db: None, survey: Path, name: str) -> None:
+    Resource.objects.create(name="n")
+
+    with pytest.raises(CommandError, match="pg_trgm"):
+        run_command("load_resource", survey, "--name", name, "--index", "substrings")
+    assert not Resource.objects.exclude(name="n", indexes__isnull=True).exists()
+
+
+def test_it_replaces_an_existing_one(client: Client, db: None, survey: Path) -> None:
+    run_command("load_resource", survey, "--name", "n", "--private")
+    resource = Resource.objects.get()
+    resource.private = False
+    resource.save()
+    survey.write_text("a\n1\n2\n")
+
+    run_command("load_resource", survey, "--id", resource.pk, "--drop-missing-fields")
+    run_command("load_resource", survey, "--name", "n")
+
+    assert Resource.objects.count() == 1
+    assert get_ids(ask(client, {"resource_id": str(resource.pk)})) == [1, 2]
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_progress_is_printed_on_a_terminal_unless_it_is_silenced(db: None, survey: Path) -> None:
+    shown, silenced = Terminal(), Terminal()
+
+    call_command("load_resource", survey, stdout=io.StringIO(), stderr=shown)
+    call_command("load_resource", survey, stdout=io.StringIO(), stderr=silenced, verbosity=0)
+
+    assert "6 of 6 records" in shown.getvalue()
+    assert silenced.getvalue() == ""
+    assert run_command("load_resource", survey)[1] == ""  # no terminal
+
+
 # If changed ---------------------------------------------------------------------------------------
 
 
@@ -221,31 +290,16 @@ def test_a_file_of_a_url_is_compared_with_the_last_one(db: None, server: Server)
 # What becomes an option ---------------------------------------------------------------------------
 
 
-def test_every_argument_becomes_an_option_of_the_load(tmp_path: Path) -> None:
-    schema = tmp_path / "schema.json"
-    schema.write_text('{"fields": [{"name": "code"}]}')
+def test_arguments_that_are_repeated_empty_or_left_out_become_options() -> None:
     parser = Command().create_parser("manage.py", "load_resource")
-    given = parser.parse_args(
-        [
-            *("rivers.csv", "--encoding", "utf-16-le", "--delimiter", "|", "--skip-lines", "2"),
-            *("--sheet", "3", "--cell-range", "A1:D", "--member", "a.csv"),
-            *("--footer", "skip", "--records-path", "data.items", "--type", "a=b=numeric"),
-            *("--null", "-", "--null", "NA", "--date-order", "mdy"),
-            *("--schema", str(schema), "--ignore-saved", "--mode", "upsert", "--key", "code"),
-            *("--key", "day", "--skip-bad-rows", "--drop-missing-fields", "--force"),
-        ]
-    )
 
-    assert build_load_options(vars(given)) == LoadOptions(
-        encoding="utf-16-le", delimiter="|", skip=2, sheet="3", cell_range="A1:D",
-        member="a.csv", footer="skip", records_path="data.items", types={"a=b": "numeric"},
-        nulls=("-", "NA"), date_order="mdy",
-        schema={"fields": [{"name": "code"}]}, ignore_saved=True, mode="upsert",
-        key=("code", "day"), bad_rows="skip", drop_missing_fields=True, force=True,
-    )  # fmt: skip
-    no_key = parser.parse_args(["rivers.csv", "--no-key"])
-    assert build_load_options(vars(no_key)) == LoadOptions(key=())
-    assert build_load_options(vars(parser.parse_args(["rivers.csv"]))) == LoadOptions()
+    def build(*arguments: str) -> LoadOptions:
+        return build_load_options(vars(parser.parse_args(["rivers.csv", *arguments])))
+
+    assert build() == LoadOptions()
+    assert build("--no-key") == LoadOptions(key=())
+    assert build("--key", "code", "--key", "day") == LoadOptions(key=("code", "day"))
+    assert build("--type", "a=b=numeric") == LoadOptions(types={"a=b": "numeric"})
 
 
 # Bad rows -----------------------------------------------------------------------------------------
@@ -345,11 +399,7 @@ def test_the_names_of_fields_steer_no_terminal(db: None, tmp_path: Path) -> None
     ],
 )
 def test_a_shortage_is_reported_without_details_of_the_machine(
-    db: None,
-    path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    failure: Exception,
-    message: str,
+    db: None, path: Path, monkeypatch: pytest.MonkeyPatch, failure: Exception, message: str
 ) -> None:
     def fail(*args: object, **options: object) -> None:
         raise failure

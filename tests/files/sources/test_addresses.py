@@ -105,7 +105,6 @@ def test_what_is_public_is_allowed(host: str, address: str) -> None:
 
 
 def patch_resolver(monkeypatch: pytest.MonkeyPatch, *answers: list[str]) -> list[object]:
-    """Resolve names to one answer after another; return the list of the requested names."""
     requests: list[object] = []
     rest = iter(answers)
 

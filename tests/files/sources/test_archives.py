@@ -45,22 +45,21 @@ def read_content(path: Path, member: str = "", name: str = "file") -> tuple[byte
         return source.path.read_bytes(), source.name
 
 
-def test_a_plain_file_is_itself(path: Path) -> None:
-    path.write_bytes(PLAIN)
+@pytest.mark.parametrize(
+    ("content", "name", "unpacked"),
+    [
+        (PLAIN, "file", (PLAIN, "file")),
+        (build_gzip(PLAIN), "data.geojson.gz", (PLAIN, "data.geojson")),
+        (build_gzip(b"id\n") + build_gzip(b"1\n"), "file", (b"id\n1\n", "file")),
+    ],
+    ids=["plain", "gzip", "gzip of two parts"],
+)
+def test_a_file_is_itself_and_a_gzip_has_its_name_without_the_ending(
+    path: Path, content: bytes, name: str, unpacked: tuple[bytes, str]
+) -> None:
+    path.write_bytes(content)
 
-    assert read_content(path) == (PLAIN, "file")
-
-
-def test_a_gzip_has_its_name_without_the_ending(path: Path) -> None:
-    path.write_bytes(gzip.compress(PLAIN))
-
-    assert read_content(path, name="data.geojson.gz") == (PLAIN, "data.geojson")
-
-
-def test_parts_of_a_gzip_make_one_file(path: Path) -> None:
-    path.write_bytes(gzip.compress(b"id\n") + gzip.compress(b"1\n"))
-
-    assert read_content(path)[0] == b"id\n1\n"
+    assert read_content(path, name=name) == unpacked
 
 
 def test_the_whole_name_of_a_file_comes_before_the_last_part_of_another(path: Path) -> None:

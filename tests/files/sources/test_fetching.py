@@ -21,14 +21,6 @@ from .server import AUTHORITY, Server, build_answer, run_server
 BODY = b"a,b\n1,2\n"
 
 
-@pytest.fixture
-def server(settings: Any) -> Iterator[Server]:
-    """A server that the portal allows."""
-    with run_server() as server:
-        settings.DATASTORE_SEARCH_FETCH_PRIVATE_HOSTS = [server.host]
-        yield server
-
-
 def test_a_file_is_fetched_with_its_name(server: Server, tmp_path: Path) -> None:
     server.answers["/data/rivers.csv"] = build_answer(BODY)
 
@@ -62,38 +54,33 @@ def test_a_web_page_is_no_file(server: Server, tmp_path: Path) -> None:
         fetch_file(server.url("/f"), tmp_path)
 
 
-def test_a_file_that_a_server_only_calls_a_page_is_a_file(server: Server, tmp_path: Path) -> None:
-    server.answers["/f.csv"] = build_answer(BODY, "Content-Type: text/html")
-
-    assert fetch_file(server.url("/f.csv"), tmp_path).path.read_bytes() == BODY
-
-
 # The body -----------------------------------------------------------------------------------------
 
 
-def test_a_body_in_chunks_is_put_together(server: Server, tmp_path: Path) -> None:
-    chunks = b"3\r\na,b\r\n5;x=y\r\n\n1,2\n\r\n0\r\nTrailer: t\r\n\r\n"
-    server.answers["/f"] = build_answer(chunks, "Transfer-Encoding: chunked", length=None)
-
-    assert fetch_file(server.url("/f"), tmp_path).path.read_bytes() == BODY
+def answer_and_wait(connection: socket.socket) -> None:
+    connection.sendall(build_answer(BODY))
+    connection.recv(1)  # until the client hangs up
 
 
-def test_an_answer_of_http_1_0_is_understood(server: Server, tmp_path: Path) -> None:
-    server.answers["/f"] = b"HTTP/1.0 200 OK\r\n\r\n" + BODY
-
-    assert fetch_file(server.url("/f"), tmp_path).path.read_bytes() == BODY
-
-
-def test_a_file_is_there_although_the_server_keeps_the_connection(
-    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    "answer",
+    [
+        build_answer(
+            b"3\r\na,b\r\n5;x=y\r\n\n1,2\n\r\n0\r\nTrailer: t\r\n\r\n",
+            "Transfer-Encoding: chunked",
+            length=None,
+        ),
+        b"HTTP/1.0 200 OK\r\n\r\n" + BODY,
+        build_answer(BODY, "Content-Type: text/html"),
+        answer_and_wait,
+    ],
+    ids=["in chunks", "HTTP/1.0", "called a page", "connection kept open"],
+)
+def test_a_whole_body_is_a_file(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answer: Any
 ) -> None:
     monkeypatch.setattr(fetching, "IDLE_TIMEOUT_SECONDS", 600)
-
-    def answer_and_wait(connection: socket.socket) -> None:
-        connection.sendall(build_answer(BODY))
-        connection.recv(1)  # until the client hangs up
-
-    server.answers["/f"] = answer_and_wait
+    server.answers["/f"] = answer
 
     assert fetch_file(server.url("/f"), tmp_path).path.read_bytes() == BODY
 
@@ -145,11 +132,7 @@ def answer_endlessly(connection: socket.socket) -> None:
 
 @pytest.mark.parametrize(
     "large",
-    [
-        answer_endlessly,
-        build_answer(b"x", length=10_001),
-        build_answer(b"x" * 10_001, length=None),
-    ],
+    [answer_endlessly, build_answer(b"x", length=10_001), build_answer(b"x" * 10_001, length=None)],
     ids=["endless", "announced", "sent"],
 )
 def test_a_file_that_is_too_large_is_refused(
@@ -206,9 +189,7 @@ def build_trickle(start: bytes) -> Any:
 
 
 @pytest.mark.parametrize(
-    "start",
-    [b"HTTP/1.1 200 OK\r\nX: ", build_answer(length=None)],
-    ids=["header", "body"],
+    "start", [b"HTTP/1.1 200 OK\r\nX: ", build_answer(length=None)], ids=["header", "body"]
 )
 def test_a_server_that_never_ends_is_left_at_the_deadline(
     server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, start: bytes

@@ -26,8 +26,7 @@ MIN_QUEUED_BEFORE_NOTICE = timedelta(seconds=30)
 #: Large fields of a load that no page of the admin reads.
 UNLISTED_FIELDS = ("notices", "options", "preview")
 
-#: The command of each backend of tasks, by its module.  That of the database was part of
-#: django-tasks before it became a package of its own.
+#: The command of each backend of tasks, by its module; both were part of django-tasks before.
 _COMMANDS = {
     "django_tasks_db": "db_worker",
     "django_tasks.backends.database": "db_worker",
@@ -54,7 +53,6 @@ def render_badge(load: Load) -> SafeString:
 
 @admin.display(description=_("source"), ordering="source")
 def show_source(load: Load) -> str:
-    """Show the name of the file, or its address."""
     return show_bidi_controls(load.source)
 
 
@@ -118,14 +116,15 @@ def format_progress(load: Load) -> str:
     """Write the numbers of records, the percentage and the remaining time that are known."""
     if notice := get_queue_notice(load):
         return notice
-    if load.state == LoadState.QUEUED and not load.started_at and not load.cancel_requested_at:
+    is_waiting = load.state == LoadState.QUEUED and not load.started_at
+    if is_waiting and not load.cancel_requested_at:
         running = Load.objects.filter(state__in=RUNNING).count()
-        if running:
-            return ngettext(
-                "waits for a worker: %(count)s other load is running",
-                "waits for a worker: %(count)s other loads are running",
-                running,
-            ) % {"count": format_count(running)}
+        text = ngettext(
+            "waits for a worker: %(count)s other load is running",
+            "waits for a worker: %(count)s other loads are running",
+            running,
+        )
+        return text % {"count": format_count(running)} if running else format_remaining(load)
     if not load.rows_total or load.state != LoadState.COPYING or load.cancel_requested_at:
         return format_remaining(load)
     written = gettext("%(done)s of %(total)s records") % {
@@ -153,13 +152,11 @@ def format_remaining(load: Load) -> str:
 
 @admin.display(description=_("records"), ordering="record_count")
 def format_record_count(load: Load) -> str:
-    """Write the number of records that were loaded."""
     return format_count(load.record_count) if load.state == LoadState.READY else "–"
 
 
 @admin.display(description=_("bad rows"), ordering="row_error_count")
 def format_bad_row_count(load: Load) -> str:
-    """Write the number of rows that could not be loaded."""
     return format_count(load.row_error_count) if load.row_error_count else "–"
 
 
@@ -172,7 +169,6 @@ def format_duration(load: Load) -> str:
 
 
 def format_rough_time(time: timedelta) -> str:
-    """Write a duration in its largest unit."""
     if time >= timedelta(minutes=1):
         now = timezone.now()
         return timesince(now - time, now, depth=1)

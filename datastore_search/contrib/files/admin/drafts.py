@@ -4,33 +4,42 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import wraps
 from itertools import chain
 from typing import Any, cast
 
 from django.contrib import messages
 from django.contrib.admin import ModelAdmin
 from django.contrib.admin.helpers import AdminForm
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest
 from django.shortcuts import redirect
+from django.template.defaultfilters import filesizeformat
 from django.template.response import TemplateResponse
 from django.utils.translation import gettext
+from django.views.decorators.csrf import csrf_exempt
 
 from ....admin.forms import get_shown_rows, split_fields
 from ....field_types import label_type
 from ....messages.numbers import format_count
+from ....messages.requests import InvalidContentLength
 from ....models import Resource
+from ....web.views import measure_body
+from ..conf import conf
 from ..formats.options import Kind
 from ..jobs import LoadOptions, drafts, resolve_options
 from ..messages import render_messages
-from ..messages.failures import LoadFailed
+from ..messages.failures import LoadFailed, UploadTooLarge
 from ..models import Load
 from ..types.options import load_options
 from .display import get_queue_notice
-from .forms import LoadForm, PreviewForm, describe_type
+from .forms import MAX_SCHEMA_BYTES, LoadForm, PreviewForm, describe_type
 
 _PREVIEW = "admin:datastore_search_files_load_preview"
+
+#: The other parts of the form of an upload, beside the file and the Table Schema.
+MAX_OPTIONS_BYTES = 3 * 2**20
 
 #: Of the form of a preview: the type.
 _INPUTS_OF_FIELD = 1
@@ -105,27 +114,25 @@ def handle_preview(request: HttpRequest, owner: ModelAdmin, load: Load) -> HttpR
         except LoadFailed as error:
             add_failure_message(request, error)
         return redirect("admin:datastore_search_files_load_change", load.pk)
-    context = _build_context(owner, request, load.resource, gettext("Preview"), load)
-    context |= {"preview": preview, "form": form}
-    context["fields"] = build_fields(load.preview or {}, form)
-    context["field_part"] = part
-    context["queue_notice"] = get_queue_notice(load)
+    context = _build_context(owner, request, load.resource, gettext("Preview"), load) | {
+        "preview": preview,
+        "form": form,
+        "fields": _build_fields(load.preview or {}, form),
+        "field_part": part,
+        "queue_notice": get_queue_notice(load),
+    }
     return TemplateResponse(request, "datastore_search/admin/preview.html", context)
 
 
 def add_failure_message(request: HttpRequest, error: LoadFailed) -> None:
     """Show the user why a load could not be queued, or failed at once."""
-    messages.error(
-        request,
-        gettext("The file was not loaded; the records have not changed. %(reason)s")
-        % {"reason": error},
-    )
+    text = gettext("The file was not loaded; the records have not changed. %(reason)s")
+    messages.error(request, text % {"reason": error})
 
 
 def _build_context(
     owner: ModelAdmin, request: HttpRequest, resource: Resource, title: str, load: Load | None
 ) -> dict[str, Any]:
-    """Build the context that every page of a resource or of its draft needs."""
     return {
         **owner.admin_site.each_context(request),
         "media": owner.media,
@@ -134,6 +141,50 @@ def _build_context(
         "resource": resource,
         "load": load,
     }
+
+
+# Uploads ------------------------------------------------------------------------------------------
+
+
+def accept_uploads(
+    owner: ModelAdmin, view: Callable[..., HttpResponse], check: Callable[..., object]
+) -> Callable[..., HttpResponse]:
+    """
+    Make an admin view of a view that receives files.
+
+    Before Django's CSRF protection reads the whole form, files included, ``check`` is called with
+    the arguments of the view, and raises if the user may not upload; then the size of the request
+    is checked.
+    """
+    protected = owner.admin_site.admin_view(view)
+    signing_in = owner.admin_site.admin_view(csrf_exempt(view))
+
+    @csrf_exempt  # the inner view checks the token, once the form may be read
+    @wraps(view)
+    def receive(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        if request.method != "POST":
+            return protected(request, *args, **kwargs)
+        if not owner.admin_site.has_permission(request):
+            return signing_in(request, *args, **kwargs)
+        try:
+            check(request, *args, **kwargs)
+        except Exception:
+            # The error page would read the form to find its token.
+            request.csrf_processing_done = True  # type: ignore[attr-defined] # Django's mark
+            raise
+        try:
+            size = measure_body(request)
+        except InvalidContentLength as error:
+            return HttpResponseBadRequest(str(error))
+        if size <= conf.MAX_UPLOAD_BYTES + MAX_SCHEMA_BYTES + MAX_OPTIONS_BYTES:
+            return protected(request, *args, **kwargs)
+        messages.error(request, str(UploadTooLarge(most=filesizeformat(conf.MAX_UPLOAD_BYTES))))
+        request.method = "GET"  # show the form again, without reading the rest
+        response = protected(request, *args, **kwargs)
+        response.status_code = 413
+        return response
+
+    return receive
 
 
 # The stored preview -------------------------------------------------------------------------------
@@ -193,7 +244,7 @@ def build_preview_context(stored: Mapping[str, Any]) -> dict[str, Any]:
     return context
 
 
-def build_fields(stored: Mapping[str, Any], form: PreviewForm) -> list[dict[str, Any]]:
+def _build_fields(stored: Mapping[str, Any], form: PreviewForm) -> list[dict[str, Any]]:
     """List the fields of a stored preview that the form has an input of, with that input."""
     fields = stored.get("fields", ())
     return [

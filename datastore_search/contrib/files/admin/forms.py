@@ -34,10 +34,10 @@ from ..sources.fetching import parse_address
 from ..types.field_formats import OFFERED_FORMATS, field_formats, parse_field_format
 from ..types.options import LoadOptions, load_options
 from ..types.schema import parse_table_schema
-from .uploads import MAX_SCHEMA_BYTES
+
+MAX_SCHEMA_BYTES = 2**20
 
 # Inputs -------------------------------------------------------------------------------------------
-
 
 #: The formats that are offered first; the others stand below them, with their names.
 _FIRST_TYPES = [
@@ -104,7 +104,6 @@ class LinesField(forms.CharField):
     widget = AdminTextareaWidget(attrs={"rows": 3, "cols": 40})
 
     def __init__(self, **kwargs: Any) -> None:
-        """Do not strip blanks."""
         super().__init__(strip=False, **kwargs)
 
     def prepare_value(self, value: Any) -> Any:
@@ -239,8 +238,6 @@ def _name_formats() -> str:
 
 
 class LoadForm(forms.Form):
-    """A file or its address, and the options of a load."""
-
     file = forms.FileField(
         label=_("File"),
         required=False,
@@ -290,15 +287,12 @@ class LoadForm(forms.Form):
         return [(None, {"fields": about}), (_("More options"), more)]
 
     def clean_file(self) -> UploadedFile | None:
-        """Refuse a file above ``MAX_UPLOAD_BYTES``."""
         file: UploadedFile | None = self.cleaned_data["file"]
         if file and file.size and file.size > conf.MAX_UPLOAD_BYTES:
-            max_size = filesizeformat(conf.MAX_UPLOAD_BYTES)
-            raise ValidationError(str(UploadTooLarge(most=max_size)))
+            raise ValidationError(str(UploadTooLarge(most=filesizeformat(conf.MAX_UPLOAD_BYTES))))
         return file
 
     def clean_schema(self) -> Mapping[str, Any] | None:
-        """Read and check the Table Schema."""
         file: UploadedFile | None = self.cleaned_data["schema"]
         if not file:
             return self.options.schema

@@ -29,7 +29,7 @@ from ....models import Resource
 from ..jobs import BadRowsChoice, cancel_load, mark_interrupted_loads, retry_load
 from ..jobs.queue import copy_load
 from ..messages.failures import LoadFailed
-from ..models import Load, LoadState
+from ..models import RUNNING, Load, LoadState
 from ..publishing.bad_rows import write_row_error_report
 from .display import (
     UNLISTED_FIELDS,
@@ -42,8 +42,13 @@ from .display import (
     render_progress,
     show_source,
 )
-from .drafts import add_failure_message, handle_preview, handle_upload, render_in_words
-from .uploads import accept_uploads
+from .drafts import (
+    accept_uploads,
+    add_failure_message,
+    handle_preview,
+    handle_upload,
+    render_in_words,
+)
 
 BAD_ROWS_PER_PAGE = 100
 #: Of one request for the progress of loads.
@@ -58,19 +63,11 @@ _RETRY_OPTIONS = {
 }
 
 #: The states of a successful load, in order.
-_STEPS = (
-    LoadState.QUEUED,
-    LoadState.READING,
-    LoadState.COPYING,
-    LoadState.INDEXING,
-    LoadState.READY,
-)
+_STEPS = [state for state in LoadState if state in {LoadState.QUEUED, LoadState.READY, *RUNNING}]
 
 
 @admin.register(Load)
 class LoadAdmin(ViewableAdmin):
-    """Loads: read-only, but they can be cancelled and retried."""
-
     class Media:
         js = ("datastore_search/load_progress.js",)
 
@@ -109,14 +106,13 @@ class LoadAdmin(ViewableAdmin):
         return loads.filter(resource__in=Resource.objects.filter(viewable.condition))
 
     def get_urls(self) -> list[URLPattern]:
-        """Add the pages and actions of a load."""
         view = self.admin_site.admin_view
         added = [
             path("progress/", view(self.progress_view), name="datastore_search_files_load_progress")
         ]
         for name, load_view in (
             ("preview", view(self.preview_view)),
-            ("options", accept_uploads(self, self.options_view, self._get_changeable)),
+            ("options", accept_uploads(self, self.options_view, self._get_permitted)),
             ("cancel", view(require_POST(self.cancel_view))),
             ("retry", view(require_POST(self.retry_view))),
             ("bad-rows.csv", view(self.bad_rows_view)),
@@ -127,7 +123,6 @@ class LoadAdmin(ViewableAdmin):
         return [*added, *super().get_urls()]
 
     def get_changelist_instance(self, request: HttpRequest) -> Any:
-        """Mark interrupted loads before the list is read."""
         mark_interrupted_loads(Load.objects.all())
         return super().get_changelist_instance(request)
 
@@ -182,14 +177,14 @@ class LoadAdmin(ViewableAdmin):
         return JsonResponse({"loads": {str(load.pk): describe_progress(load) for load in viewable}})
 
     def preview_view(self, request: HttpRequest, load_id: int) -> HttpResponse:
-        load = self._get_changeable(request, load_id)
+        load = self._get_permitted(request, load_id)
         if load.state != LoadState.DRAFT:
             return redirect(_CHANGE, load_id)
         return handle_preview(request, self, load)
 
     def options_view(self, request: HttpRequest, load_id: int) -> HttpResponse:
         """Change the options of a draft; a POST makes a new draft of a finished load."""
-        load = self._get_changeable(request, load_id)
+        load = self._get_permitted(request, load_id)
         if load.state == LoadState.DRAFT:
             return handle_upload(request, self, load.resource, load)
         if not load.is_finished or request.method != "POST":
@@ -202,7 +197,7 @@ class LoadAdmin(ViewableAdmin):
         return redirect("admin:datastore_search_files_load_options", draft.pk)
 
     def cancel_view(self, request: HttpRequest, load_id: int) -> HttpResponse:
-        if cancel_load(self._get_changeable(request, load_id)):
+        if cancel_load(self._get_permitted(request, load_id)):
             messages.info(request, gettext("The load is being cancelled."))
         else:
             messages.info(request, gettext("The load had already ended."))
@@ -210,7 +205,7 @@ class LoadAdmin(ViewableAdmin):
 
     def retry_view(self, request: HttpRequest, load_id: int) -> HttpResponse:
         """Retry a load, with its options or with one that allows what made it fail."""
-        load = self._get_changeable(request, load_id)
+        load = self._get_permitted(request, load_id)
         changes = dict(choice for name, choice in _RETRY_OPTIONS.items() if name in request.POST)
         try:
             load = retry_load(load, user=request.user, **changes)
@@ -219,7 +214,6 @@ class LoadAdmin(ViewableAdmin):
         return redirect(_CHANGE, load.pk)
 
     def bad_rows_view(self, request: HttpRequest, load_id: int) -> StreamingHttpResponse:
-        """Download the rows that could not be loaded as CSV."""
         load = self._get_permitted(request, load_id, "view")
         return StreamingHttpResponse(
             write_row_error_report(load, get_language() or settings.LANGUAGE_CODE),
@@ -227,11 +221,7 @@ class LoadAdmin(ViewableAdmin):
             headers={"Content-Disposition": f'attachment; filename="bad_rows_{load.pk}.csv"'},
         )
 
-    def _get_changeable(self, request: HttpRequest, load_id: int) -> Load:
-        """Find a load of a resource that the user may change."""
-        return self._get_permitted(request, load_id, "change")
-
-    def _get_permitted(self, request: HttpRequest, load_id: int, verb: str) -> Load:
+    def _get_permitted(self, request: HttpRequest, load_id: int, verb: str = "change") -> Load:
         load = get_object_or_404(Load.objects.select_related("resource"), pk=load_id)
         check_permission(request, verb, load.resource)
         return load

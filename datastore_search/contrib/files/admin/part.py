@@ -28,13 +28,11 @@ from .display import (
     format_record_count,
     render_progress,
 )
-from .drafts import handle_upload
+from .drafts import accept_uploads, handle_upload
 from .forms import LoadedFieldForm
-from .uploads import accept_uploads
 
 #: On the page of a resource; the list of loads has all.
 MAX_LISTED_LOADS = 20
-
 
 _NEWEST_LOADS = Load.objects.defer(*UNLISTED_FIELDS).order_by("resource_id", "-created_at", "-pk")
 
@@ -46,14 +44,12 @@ def _get_newest_load(resource: Resource) -> Load | None:
 
 @admin.display(description=_("state"))
 def state_display(resource: Resource) -> str:
-    """Show the state and the progress of the last load."""
     newest = _get_newest_load(resource)
     return render_progress(newest) if newest else gettext("not loaded yet")
 
 
 @admin.display(description=_("last load"))
 def last_load(resource: Resource) -> Any:
-    """Show when the last load began."""
     newest = _get_newest_load(resource)
     return newest.created_at if newest else None
 
@@ -71,8 +67,6 @@ class LoadsOfResource(ResourcePart):
     def list_urls(
         self, owner: ModelAdmin, get_changeable: Callable[..., Resource]
     ) -> list[URLPattern]:
-        """Add the page that receives a file."""
-
         def receive(request: HttpRequest, resource_id: uuid.UUID) -> HttpResponse:
             return handle_upload(request, owner, get_changeable(request, resource_id))
 
@@ -80,10 +74,8 @@ class LoadsOfResource(ResourcePart):
         return [path("<uuid:resource_id>/load/", view, name="datastore_search_resource_load")]
 
     def list_tools(self, resource: Resource) -> Mapping[str, Any]:
-        """Lead to the page that receives a file."""
-        return {
-            reverse("admin:datastore_search_resource_load", args=[resource.pk]): _("Load a file")
-        }
+        address = reverse("admin:datastore_search_resource_load", args=[resource.pk])
+        return {address: _("Load a file")}
 
     def select_related(self, resources: QuerySet[Resource]) -> QuerySet[Resource]:
         """Read the newest loads of all resources in one query."""
@@ -94,7 +86,6 @@ class LoadsOfResource(ResourcePart):
         mark_interrupted_loads(Load.objects.all())
 
     def build_context(self, resource: Resource | None) -> dict[str, Any]:
-        """List the last loads."""
         loads = Load.objects.defer(*UNLISTED_FIELDS).filter(resource=resource)
         mark_interrupted_loads(loads)
         return {
@@ -115,7 +106,6 @@ class LoadsOfResource(ResourcePart):
     def continue_after_adding(
         self, request: HttpRequest, resource: Resource
     ) -> HttpResponse | None:
-        """Go to the page that receives a file."""
         if "_load" not in request.POST:
             return None
         return redirect("admin:datastore_search_resource_load", resource.pk)

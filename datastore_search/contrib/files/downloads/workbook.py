@@ -62,8 +62,6 @@ _Write = Callable[[int, int, str], object]
 
 
 class TooManyRowsForWorkbook(UnwritableFile):
-    """A sheet has fewer rows than were found."""
-
     message = _(
         "An Excel sheet has at most %(most)s rows, and %(count)s records were found. Ask for "
         "fewer records, or for CSV."
@@ -71,14 +69,10 @@ class TooManyRowsForWorkbook(UnwritableFile):
 
 
 class TooManyColumnsForWorkbook(UnwritableFile):
-    """A sheet has fewer columns than there are fields."""
-
     message = _("An Excel sheet has at most %(most)s columns. Ask for fewer fields, or for CSV.")
 
 
 class FileTooLarge(UnwritableFile):
-    """The file does not fit where it is made."""
-
     message = _(
         "The file would take more than %(most)s bytes of disk. Ask for fewer records or fields, or"
         " for CSV."
@@ -131,28 +125,20 @@ def _make_workbook(copy: RecordCopy, headers: Sequence[str], path: Path) -> Gene
                     yield PROGRESS
         sheet.finish(workbook)
     except BaseException:
-        _discard(workbook)
+        for each in workbook.worksheets():  # close the files without writing the workbook
+            with suppress(OSError):
+                each.row_data_fh.close()
+        workbook.fileclosed = True
         raise
     workbook.close()
 
 
-def _discard(workbook: Any) -> None:
-    """Close the files of a workbook that is not needed, without writing it."""
-    for sheet in workbook.worksheets():
-        with suppress(OSError):
-            sheet.row_data_fh.close()
-    workbook.fileclosed = True
-
-
 def _check_size(folder: Path) -> None:
-    size_bytes = _COPIES * sum(path.stat().st_size for path in folder.iterdir())
-    if size_bytes > MAX_SPOOL_BYTES:
+    if _COPIES * sum(path.stat().st_size for path in folder.iterdir()) > MAX_SPOOL_BYTES:
         raise FileTooLarge(most=MAX_SPOOL_BYTES)
 
 
 class _Sheet:
-    """A sheet with a header, to which rows are written in order."""
-
     def __init__(
         self, workbook: Any, fields: tuple[tuple[str, str], ...], headers: Sequence[str]
     ) -> None:
@@ -233,7 +219,8 @@ class _Sheet:
     def _write_text(self, row: int, column: int, text: str) -> None:
         text = _NONCHARACTERS.sub("\N{REPLACEMENT CHARACTER}", text)
         if len(text) > MAX_CELL_LENGTH // 2 and len(_encode(text)) > 2 * MAX_CELL_LENGTH:
-            text = _shorten(text)
+            kept = _encode(text)[: 2 * (MAX_CELL_LENGTH - len(_ELLIPSIS))]
+            text = kept.decode("utf-16-le", "ignore") + _ELLIPSIS  # no half of a character
             self._cut_count += 1
         if text.startswith(_MARKUP_START):
             self._sheet.write_rich_string(row, column, self._plain, text[0], text[1:])
@@ -245,12 +232,6 @@ class _Sheet:
 def _encode(text: str) -> bytes:
     """Encode a text in the units in which Excel counts, of two bytes each."""
     return text.encode("utf-16-le")
-
-
-def _shorten(text: str) -> str:
-    """Cut a text to the length of a cell, between two characters."""
-    kept = _encode(text)[: 2 * (MAX_CELL_LENGTH - len(_ELLIPSIS))]
-    return kept.decode("utf-16-le", "ignore") + _ELLIPSIS
 
 
 # Values that Excel holds exactly ------------------------------------------------------------------

@@ -48,7 +48,6 @@ def create_draft(
     file: File | None = None,
     url: str = "",
 ) -> Load:
-    """Create a user's draft of an upload or a URL, and preview its file."""
     load = queue.create_load(
         resource, options, file=file, url=url, state=LoadState.DRAFT, user=user
     )
@@ -59,7 +58,6 @@ def create_draft(
 def update_draft(
     load: Load, options: LoadOptions, *, file: File | None = None, url: str = ""
 ) -> None:
-    """Change the options of a draft, or its file, and preview it again."""
     if file or url:
         delete_upload(load)
         load.source = ((file.name if file else "") or url)[-queue.MAX_SOURCE_LENGTH :]
@@ -117,7 +115,6 @@ def _enqueue_preview(load: Load) -> None:
 
 
 def preview_draft(load: Load) -> None:
-    """Preview the file of a draft, and store the preview or the failure."""
     load.heartbeat_at = timezone.now()
     Load.objects.filter(pk=load.pk, state=LoadState.DRAFT).update(heartbeat_at=load.heartbeat_at)
     try:

@@ -30,7 +30,6 @@ class Message:
         return render_message(TEMPLATES[self.code], self.parameters | (words if is_clear else {}))
 
     def to_json(self) -> dict[str, Any]:
-        """Return the message as JSON: its code, and its parameters by name."""
         parameters = {
             name: value.to_json() if isinstance(value, Message) else value
             for name, value in self.parameters.items()

@@ -33,8 +33,6 @@ class UnexpectedFailure(LoadFailed):
 
 
 class LoadCancelled(LoadFailed):
-    """A user cancelled the load."""
-
     def __init__(self) -> None:
         super().__init__("load.cancelled")
 

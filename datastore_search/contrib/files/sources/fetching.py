@@ -155,7 +155,6 @@ class Address:
 
     @property
     def authority(self) -> str:
-        """The value of the header ``Host``."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return host if self.port == _PORTS[self.scheme] else f"{host}:{self.port}"
 
@@ -221,7 +220,6 @@ def _is_public(endpoint: SocketAddress) -> bool:
 
 
 def _send_request(address: Address, deadline: float, stack: ExitStack) -> HTTPResponse:
-    """Send a request for a file, with TLS to an ``https`` address."""
     opened: socket.socket = stack.enter_context(_open_socket(address, deadline))
     stack.enter_context(_shut_down_at(deadline, opened))
     if address.scheme == "https":

@@ -23,10 +23,7 @@ _PREFIX, _LOCK = "datastore_search_", "lock"
 
 
 def copy_source(
-    source: Path | File | str,
-    folder: Path,
-    *,
-    report_progress: ReportProgress | None = None,
+    source: Path | File | str, folder: Path, *, report_progress: ReportProgress | None = None
 ) -> SourceFile:
     """
     Copy a source into a folder: a file of Django's (an upload, a ``FieldFile``), or a URL.

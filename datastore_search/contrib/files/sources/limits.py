@@ -72,7 +72,6 @@ class ReadingLimits:
 
     @property
     def unpacked_failure(self) -> LoadFailed:
-        """The failure of a file that unpacks to more than it may."""
         if self.max_unpacked_bytes < conf.MAX_UNPACKED_BYTES:
             return LoadFailed("archive.suspicious", ratio=MAX_UNPACKED_RATIO)
         return LoadFailed("archive.too_large", most=conf.MAX_UNPACKED_BYTES)

@@ -10,7 +10,6 @@ import uuid
 from argparse import SUPPRESS, ArgumentTypeError, _ArgumentGroup
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, nullcontext
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from time import monotonic
 from typing import Any, BinaryIO
@@ -42,24 +41,11 @@ _MAX_ROW_ERRORS = 20
 _INTERRUPTED_EXIT_CODE = 130  # as shells report a program that Ctrl-C has ended
 
 
-@dataclass(frozen=True, slots=True)
-class _Source:
-    """A path or a URL, and the name of the file in messages."""
-
-    location: Path | str
-    name: str
-
-    @property
-    def stem(self) -> str:
-        """The file name without extension, from which a resource is named."""
-        if isinstance(self.location, Path):
-            return PurePosixPath(self.name).stem
-        return PurePosixPath(unquote(urlsplit(self.location).path)).stem
+#: A path or a URL, and the name of the file in messages.
+_Source = tuple[Path | str, str]
 
 
 class Command(BaseCommand):
-    """Load a file into a resource; readers see the old records until the end."""
-
     _printed_at = 0.0
 
     help = "Load a file into a new or existing resource."
@@ -89,10 +75,12 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Load or preview the file, and print the outcome."""
         load_options = build_load_options(options)
         with _open_source(options) as source, _report_failures():
-            options["name"] = options["name"] or slugify(source.stem) or "resource"
+            location, name = source
+            path = name if isinstance(location, Path) else unquote(urlsplit(location).path)
+            stem = PurePosixPath(path).stem
+            options["name"] = options["name"] or slugify(stem) or "resource"
             if options["dry_run"]:
                 self._preview(source, load_options, options)
             else:
@@ -102,10 +90,11 @@ class Command(BaseCommand):
 
     def _preview(self, source: _Source, load_options: LoadOptions, options: dict[str, Any]) -> None:
         """Print what a load would do; raise what it would raise."""
+        location, name = source
         resource = _find_resource(options)
         with create_working_folder() as folder:
-            file = copy_source(source.location, folder)
-            name = source.name if isinstance(source.location, Path) else file.name
+            file = copy_source(location, folder)
+            name = name if isinstance(location, Path) else file.name
             preview = build_preview(resource, file.path, load_options, name=name)
         for line in _list_lines(preview, load_options):
             # Without characters that control a terminal.
@@ -116,7 +105,7 @@ class Command(BaseCommand):
     # Load -----------------------------------------------------------------------------------------
 
     def _load(self, source: _Source, load_options: LoadOptions, options: dict[str, Any]) -> None:
-        location, report = source.location, None
+        (location, name), report = source, None
         path, url = (location, "") if isinstance(location, Path) else (None, location)
         with ExitStack() as files:
             if options["report"]:  # opened before the load starts, so that it fails early
@@ -125,7 +114,7 @@ class Command(BaseCommand):
                 files.enter_context(report)
             resource, created = _get_or_create_resource(options)
             try:
-                load = create_load(resource, load_options, source=source.name, url=url)
+                load = create_load(resource, load_options, source=name, url=url)
                 progress = self._print_progress if options["verbosity"] else None
                 try:
                     run_load(load, path, progress=progress)
@@ -181,17 +170,17 @@ def _open_source(options: dict[str, Any]) -> Iterator[_Source]:
     if (path is None) == (url is None):
         raise CommandError("Give either a path or --url.")
     if url is not None:
-        yield _Source(url, url)
+        yield url, url
     elif str(path) == "-":
         with _copy_to_file(sys.stdin.buffer) as copy:
-            yield _Source(copy, "standard input")
+            yield copy, "standard input"
     else:
         with report_unusable(path, "read"):
             if not path.exists():
                 raise CommandError(f"There is no file “{path}”.")
             file = path.open("rb")
         with file, nullcontext(path) if path.is_file() else _copy_to_file(file) as copy:
-            yield _Source(copy, path.name)
+            yield copy, path.name
 
 
 @contextmanager
@@ -223,11 +212,7 @@ def _get_or_create_resource(options: dict[str, Any]) -> tuple[Resource, bool]:
                 resource.indexes = options["index"]
                 resource.save(update_fields=["indexes", "modified_at"])
             return resource, False
-        chosen = {
-            "pk": options["id"],
-            "language": options["language"],
-            "indexes": options["index"],
-        }
+        chosen = {"pk": options["id"], "language": options["language"], "indexes": options["index"]}
         resource = Resource(
             name=options["name"],
             private=options["private"],
@@ -288,7 +273,6 @@ def _list_choices(message: object, field: str = "") -> list[str]:
 
 
 def add_load_arguments(parser: CommandParser) -> None:
-    """Add an argument for each option of a load; one that is not given is left out."""
     for group in Group:
         arguments = parser.add_argument_group(group.value)
         for name, option in load_options.items():

@@ -15,8 +15,6 @@ from ...moving import move_records
 
 
 class Command(BaseCommand):
-    """Move the records of resources to where new tables are made now."""
-
     help = (
         "Move the records of resources to where DATASTORE_SEARCH_PLACEMENT says. Run it again to"
         " go on after an interruption."
