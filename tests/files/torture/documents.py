@@ -8,9 +8,7 @@ from .cases import Case, explain_skipped_rows
 
 _SKIP = LoadOptions(bad_rows="skip")
 _NO_OBJECT = "It is not an object, unlike the others."
-_NO_RECORDS = "The JSON's list contains no object with members, and no row."
 _TWICE = "An object has the member “{0}” twice."
-_NOT_READ = "Files of the format {} are not read. Save the table as CSV, and load that file."
 _NUL = "The value cannot be stored: it has the character U+0000, or is not valid JSON."
 _BROKEN = "The file is not valid JSON (line {0}, column {1})."
 
