@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -39,6 +40,19 @@ def build_database_url() -> str:
 def build_environment(url: str, uploads: Path) -> dict[str, str]:
     """Build the environment of a process on a database, with a folder for uploads."""
     return {**os.environ, "DATABASE_URL": url, "MEDIA_ROOT": str(uploads)}
+
+
+def run_program(*command: object, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run a program to its end, with other variables of the environment."""
+    return subprocess.run(
+        [*map(str, command)],
+        cwd=PROJECT,
+        env={**os.environ, **environment},
+        capture_output=True,
+        encoding="utf-8",
+        timeout=300,
+        check=False,
+    )
 
 
 def wait_until(condition: Callable[[], object], event: str, *, alive: Callable[[], object]) -> None:

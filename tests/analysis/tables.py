@@ -71,7 +71,6 @@ def canonical(kind: str, expression: str) -> str:
 
 
 def fetch(query: str) -> list[tuple[Any, ...]]:
-    """Run SQL over the table ``repeated``."""
     with transaction.atomic(), open_cursor_year_first() as cursor:
         cursor.execute(query)
         return list(cursor.fetchall())
@@ -83,7 +82,6 @@ def exact(text: str | bytes | None) -> Any:
 
 
 def call(action: str, resource: Resource, **sent: Any) -> Any:
-    """Call an action, and return its result with exact numbers."""
     response = act(Client(), action, {"resource_id": str(resource.pk), **sent})
     answer = exact(response.content)
     assert response.status_code == 200, answer
@@ -91,6 +89,5 @@ def call(action: str, resource: Resource, **sent: Any) -> Any:
 
 
 def refuse(action: str, resource: Resource, **sent: Any) -> dict[str, Any]:
-    """Call an action that refuses its parameters, and return the error."""
     response = act(Client(), action, {"resource_id": str(resource.pk), **sent})
     return check_error(response, 409, "Validation Error")

@@ -43,7 +43,6 @@ def read_facet(resource: Resource, facet: Any, **more: Any) -> dict[str, Any]:
 
 
 def list_counts(facet: dict[str, Any]) -> list[tuple[Any, int]]:
-    """List the values of a facet with their counts."""
     return [(each["value"], each["count"]) for each in facet["values"]]
 
 

@@ -46,7 +46,6 @@ def _texts(module_transaction: ModuleTransaction) -> Resource:
 
 @pytest.fixture
 def texts(_texts: Resource, db: None) -> Resource:
-    """A resource with texts in several languages."""
     return _texts
 
 

@@ -44,7 +44,6 @@ STATIONS = "number,name,since,level\n" + "".join(
 
 
 def fill_portal() -> None:
-    """Create resources of every kind."""
     prepare_portal()
     survey = create_resource(
         pk=SURVEY_ID,
@@ -93,7 +92,6 @@ def fill_portal() -> None:
 
 
 def collect_answers() -> dict[str, Any]:
-    """Collect answers to requests of every kind."""
     client = Client()
     answers: dict[str, Any] = {}
 

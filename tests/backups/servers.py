@@ -28,7 +28,6 @@ _ROLE = "publisher"
 
 
 def get_wheel_programs() -> Path:
-    """Return the folder of the newest supported PostgreSQL."""
     return POSTGRES_VERSIONS[TARGET_POSTGRES_VERSION]
 
 

@@ -61,7 +61,6 @@ def run_portal(server: Server, url: str, action: str) -> Any:
 
 @pytest.fixture(scope="module")
 def answers(portal: tuple[Server, str]) -> Any:
-    """The answers of the portal that is backed up."""
     server, schema = portal
     return run_portal(server, build_source_url(server, schema), "answers")
 

@@ -61,7 +61,6 @@ def test_the_same_seed_gives_the_same_requests_which_reach_every_door() -> None:
 
 
 def find_page(path: str) -> str | None:
-    """Find the name of an address in the language of the tests."""
     try:
         return resolve(unquote(path.partition("?")[0])).url_name
     except Resolver404:

@@ -30,8 +30,6 @@ PAGE = PROJECT / "docs" / "explanation" / "performance.md"
 
 
 class AnsweringHandler(BaseHTTPRequestHandler):
-    """Answers every request."""
-
     protocol_version = "HTTP/1.1"
 
     def do_POST(self) -> None:

@@ -364,7 +364,6 @@ def test_a_query_that_cannot_be_understood_is_refused(
 
 
 def list_statements(client: Client, address: str) -> list[str]:
-    """List the statements of a request about resources."""
     with CaptureQueriesContext(connection) as queries:
         assert client.get(f"/api/3/action/{address}").status_code == 200
     return [each["sql"] for each in queries if "datastore_search_resource" in each["sql"]]

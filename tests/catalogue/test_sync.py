@@ -70,7 +70,6 @@ def hidden(db: None) -> Resource:
 
 
 def build_census(**values: Any) -> Dataset:
-    """Build the dataset of the census with other values."""
     given: dict[str, Any] = {
         "id": CENSUS_ID,
         "name": "census",

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from ..processes import run_program
 from .rivers import FINDINGS, PATHS, RIVERS_ID
 
 PROGRAMS = Path(__file__).with_name("programs")
@@ -27,14 +27,8 @@ pytestmark = pytest.mark.django_db(transaction=True)
 def run_ckanapi(base: str, *arguments: str) -> str:
     """Run the command ``ckanapi``, whose worker processes are found by ``PATH``."""
     path = os.pathsep.join([str(CKANAPI.parent), os.environ["PATH"]])
-    done = subprocess.run(
-        [CKANAPI, *arguments, "-r", base],
-        env={**os.environ, "PATH": path, "PYTHONWARNINGS": "ignore"},
-        check=True,
-        capture_output=True,
-        encoding="utf-8",
-        timeout=120,
-    )
+    done = run_program(CKANAPI, *arguments, "-r", base, PATH=path, PYTHONWARNINGS="ignore")
+    assert done.returncode == 0, done.stderr
     return done.stdout
 
 
@@ -45,13 +39,9 @@ def call(base: str, action: str, *arguments: str) -> Any:
 @pytest.mark.parametrize("path", ["", pytest.param("/en_GB", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("client", ["ckanapi-python", "ckanapi-get", "frictionless-5"])
 def test_a_python_client_finds_and_reads_the_table(client: str, path: str, portal: str) -> None:
-    done = subprocess.run(
-        [sys.executable, PROGRAMS / f"{client}.py", portal + path],
-        check=True,
-        stdout=subprocess.PIPE,
-        timeout=120,
-    )
+    done = run_program(sys.executable, PROGRAMS / f"{client}.py", portal + path)
 
+    assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout) == FINDINGS
 
 

@@ -24,7 +24,6 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def send(request: str, base: str) -> Exchange:
-    """Send a recorded request to a server, and read the answer."""
     server = urlsplit(base).netloc
     host, port = server.split(":")
     with socket.create_connection((host, int(port)), timeout=60) as connection:

@@ -17,7 +17,7 @@ from django.core.exceptions import ImproperlyConfigured
 
 from example_project import embedded_postgres
 
-ROOT = Path(__file__).resolve().parents[2]
+from ..processes import run_program
 
 #: Starts the server as each process of the example project does, and asks it something.
 START_SCRIPT = """
@@ -36,14 +36,7 @@ STAY_SCRIPT = START_SCRIPT + "\nprint(flush=True)\nsys.stdin.read()"
 
 
 def run_start_script(folder: Path, **environment: str) -> str:
-    process = subprocess.run(
-        [sys.executable, "-c", START_SCRIPT, str(folder)],
-        env={**os.environ, **environment},
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
+    process = run_program(sys.executable, "-c", START_SCRIPT, folder, **environment)
     assert process.returncode == 0, process.stderr
     assert process.stderr == ""
     return process.stdout.strip()
@@ -126,15 +119,7 @@ def test_a_missing_wheel_is_explained(tmp_path: Path, monkeypatch: pytest.Monkey
     ],
 )
 def test_a_wrong_database_url_is_explained_without_a_traceback(url: str, message: str) -> None:
-    process = subprocess.run(
-        [sys.executable, "manage.py", "demo"],
-        cwd=Path(embedded_postgres.__file__).parent.parent,
-        env={**os.environ, "DATABASE_URL": url},
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
+    process = run_program(sys.executable, "manage.py", "demo", DATABASE_URL=url)
 
     assert process.returncode == 1
     assert process.stderr.startswith(message)
@@ -142,10 +127,6 @@ def test_a_wrong_database_url_is_explained_without_a_traceback(url: str, message
 
 
 def test_dbshell_finds_the_server() -> None:
-    command = [sys.executable, "manage.py", "dbshell", "--", "-Atc", "SELECT 6 * 7"]
-
-    process = subprocess.run(
-        command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False
-    )
+    process = run_program(sys.executable, *["manage.py", "dbshell", "--", "-Atc"], "SELECT 6 * 7")
 
     assert (process.stdout, process.stderr, process.returncode) == ("42\n", "", 0)

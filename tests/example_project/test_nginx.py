@@ -39,7 +39,6 @@ def run_portal(uploads: Path) -> AbstractContextManager[str]:
 
 @pytest.fixture
 def large(transactional_db: None) -> Iterator[Resource]:
-    """A resource of 16 MB."""
     rows = "\n".join(f"{number},{str(number) * 100}" for number in range(10_000, 40_000))
     yield make_resource(f"a,b\n{rows}\n")
     Resource.objects.all().delete()
@@ -80,7 +79,6 @@ def read_error_page(exchange: tuple[http.client.HTTPResponse, bytes], status: in
 
 
 def connect(server: str, client: str, **options: int) -> socket.socket:
-    """Connect from the address of a client."""
     host, port = server.split(":")
     connection = socket.socket()
     for name, value in options.items():
@@ -94,7 +92,6 @@ def connect(server: str, client: str, **options: int) -> socket.socket:
 def send_from(
     server: str, client: str, path: str = ACTION, method: str = "GET", *headers: str
 ) -> tuple[http.client.HTTPResponse, bytes]:
-    """Send a request without a body from the address of a client."""
     lines = [f"{method} {path} HTTP/1.1", "Host: a", "Connection: close", *headers]
     with connect(server, client) as connection:
         connection.sendall("\r\n".join([*lines, "", ""]).encode())
@@ -140,8 +137,6 @@ def test_slow_bodies_and_slow_readers_delay_no_other_request(
 
 
 class EchoHandler(BaseHTTPRequestHandler):
-    """Answers with the request."""
-
     protocol_version = "HTTP/1.1"
 
     def do_POST(self) -> None:

@@ -30,6 +30,7 @@ from ..processes import (
     build_environment,
     find_free_port,
     has_answer,
+    run_program,
     wait_until,
 )
 
@@ -133,14 +134,9 @@ def test_a_web_server_that_is_killed_is_started_again_and_leaves_no_worker_behin
 def test_a_web_server_that_cannot_be_started_ends_everything(
     resource: Resource, uploads: Path
 ) -> None:
-    process = subprocess.run(
-        build_serve_command(find_free_port(), workers=0),  # which granian refuses
-        cwd=PROJECT,
-        env=build_environment(build_database_url(), uploads),
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
+    process = run_program(
+        *build_serve_command(find_free_port(), workers=0),  # which granian refuses
+        **build_environment(build_database_url(), uploads),
     )
 
     assert process.returncode == 1
@@ -148,7 +144,6 @@ def test_a_web_server_that_cannot_be_started_ends_everything(
 
 
 def change_options(command: list[str], **options: int) -> list[str]:
-    """Return the command with other values of some options."""
     command = command.copy()
     for name, value in options.items():
         command[command.index("--" + name.replace("_", "-")) + 1] = str(value)

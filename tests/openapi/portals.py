@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 from django.db import transaction
@@ -20,27 +19,19 @@ from ..builders import create_resource, make_token, make_user
 TABLES = ("watershed-survey", "staff-training")
 
 
-@dataclass(frozen=True, slots=True)
-class Portal:
-    """The token of a superuser."""
-
-    token: str
-
-
 def fetch_document() -> dict[str, Any]:
-    """Fetch the OpenAPI document, under the locale ``en``."""
     response = Client().get("/en/api/schema/", {"format": "json"})
     assert response.status_code == 200
     document: dict[str, Any] = json.loads(response.content)
     return document
 
 
-def make_portal() -> Portal:
-    """Load the tables, described as in the example project."""
+def make_portal() -> str:
+    """Load the tables, described as in the example project; return a superuser's token."""
     for sample in json.loads((SAMPLES / "manifest.json").read_text(encoding="utf-8")):
         if sample["name"] in TABLES:
             load_sample(sample)
-    return Portal(make_token(make_user("editor", is_superuser=True)))
+    return make_token(make_user("editor", is_superuser=True))
 
 
 def load_sample(sample: dict[str, Any]) -> None:
@@ -56,7 +47,6 @@ def load_sample(sample: dict[str, Any]) -> None:
 
 @contextmanager
 def roll_back() -> Iterator[None]:
-    """Roll back the changes of the block."""
     with transaction.atomic():
         yield
         transaction.set_rollback(True)

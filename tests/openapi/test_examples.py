@@ -21,7 +21,7 @@ from datastore_search.contrib.openapi.examples import (
     select_examples,
 )
 
-from .portals import Portal, roll_back
+from .portals import roll_back
 from .test_document import list_operations, resolve_reference
 
 pytestmark = pytest.mark.django_db  # each test is rolled back
@@ -83,7 +83,6 @@ def drop_volatile(value: Any) -> Any:
 
 
 def forbid_unknown_members(document: dict[str, Any]) -> dict[str, Any]:
-    """Return a document in which no object may have an undescribed member."""
     document = copy.deepcopy(document)
     for name, schema in document["components"]["schemas"].items():
         if not name.endswith("Parameters"):
@@ -103,7 +102,6 @@ def forbid_in_schema(schema: Any) -> None:
 
 
 def build_schema(document: dict[str, Any], action: str, status: int) -> Draft202012Validator:
-    """Return the validator of one answer of an action."""
     response = document["paths"][ACTIONS + action]["post"]["responses"][str(status)]
     schema = resolve_reference(document, response)["content"][JSON]["schema"]
     return Draft202012Validator({**schema, "components": document["components"]})
@@ -111,12 +109,12 @@ def build_schema(document: dict[str, Any], action: str, status: int) -> Draft202
 
 @pytest.mark.slow
 def test_every_example_is_answered_as_it_says(
-    portal: Portal, client: Client, document: dict[str, Any]
+    portal: str, client: Client, document: dict[str, Any]
 ) -> None:
     document = forbid_unknown_members(document)
     for example in EXAMPLES:
         for kind in list_request_kinds(example):
-            check_example(client, document, example, kind, portal.token)
+            check_example(client, document, example, kind, portal)
 
 
 def check_example(
@@ -171,7 +169,7 @@ def test_every_operation_has_an_example_of_its_request_and_its_result(
 
 
 @pytest.mark.slow
-def test_the_example_of_the_dump_is_its_file(portal: Portal, client: Client) -> None:
+def test_the_example_of_the_dump_is_its_file(portal: str, client: Client) -> None:
     (example,) = select_examples("dump")
     asked = {name: value for name, value in write_form(example).items() if name != "name"}
 

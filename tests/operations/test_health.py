@@ -34,7 +34,6 @@ def get_operations(client: Client) -> tuple[int, dict[str, str]]:
 
 @pytest.fixture
 def load(transactional_db: None) -> Load:
-    """A load that has waited for ten minutes."""
     queued_at = timezone.now() - timedelta(minutes=10)
     resource = Resource.objects.create(name="secretname")
     return Load.objects.create(resource=resource, state=LoadState.QUEUED, queued_at=queued_at)
@@ -49,7 +48,6 @@ def _no_earlier_answer(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(autouse=True)
 def room(monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
-    """The free room of the disk."""
     room = {"free": 10 * 2**30}
     monkeypatch.setattr(shutil, "disk_usage", lambda _folder: Usage(0, 0, room["free"]))
     return room

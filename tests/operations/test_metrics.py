@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -22,6 +20,7 @@ from datastore_search.models import Resource
 from example_project.urls import urlpatterns as portal_patterns
 
 from ..builders import act
+from ..processes import run_program
 
 urlpatterns = [
     *portal_patterns,
@@ -29,8 +28,6 @@ urlpatterns = [
 ]
 
 Samples = dict[tuple[str, frozenset[tuple[str, str]]], float]
-
-ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(autouse=True)
@@ -167,20 +164,14 @@ print(generate_latest(views.build_registry()).decode())
 @pytest.mark.slow
 def test_the_counters_of_all_processes_are_added_up(tmp_path: Path) -> None:
     def run(program: str) -> str:
-        return subprocess.run(
-            [sys.executable, "-c", program],
-            cwd=ROOT,
-            env={
-                **os.environ,
-                "DJANGO_SETTINGS_MODULE": "example_project.settings",
-                "DATABASE_URL": "postgres://nobody@127.0.0.1:1/none",
-                "PROMETHEUS_MULTIPROC_DIR": str(tmp_path),
-            },
-            check=True,
-            capture_output=True,
-            text=True,
-            timeout=60,
-        ).stdout
+        process = run_program(
+            *(sys.executable, "-c", program),
+            DJANGO_SETTINGS_MODULE="example_project.settings",
+            DATABASE_URL="postgres://nobody@127.0.0.1:1/none",
+            PROMETHEUS_MULTIPROC_DIR=str(tmp_path),
+        )
+        assert process.returncode == 0, process.stderr
+        return process.stdout
 
     run(COUNT)
     run(COUNT)
