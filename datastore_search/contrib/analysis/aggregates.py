@@ -87,16 +87,10 @@ METRICS: Mapping[str, tuple[Fits, LiteralString]] = {
     "stddev": (Fits.NUMBERS, "stddev_samp({k})"),
 }
 
-_MEDIAN = 50
-
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """
-    A figure of a group: one of ``METRICS``, of the values of a field.
-
-    Only ``count`` may have no field: it counts records.  ``percentile`` is from 0 to 100.
-    """
+    """One of ``METRICS``; ``count`` without a field counts records, ``percentile`` is 0 to 100."""
 
     name: str
     metric: str
@@ -146,25 +140,20 @@ def compile_metric(
     if not fits.suits(kind):
         return None
     value = compile_value(kind, metric.field) if first == position else None
-    if not template:
-        rank = _MEDIAN if metric.percentile is None else metric.percentile
-        return _compile_percentile(value, column, fits.get_kind(kind), rank, position)
-    figure = Clause(sql.SQL(template).format(k=sql.SQL(column)))
-    return CompiledMetric(value, column, figure, fits.get_kind(kind))
-
-
-def _compile_percentile(
-    value: Clause | None, column: LiteralString, kind: str, rank: Decimal | int, position: int
-) -> CompiledMetric:
-    if field_types[kind].is_double:
+    figure_kind = fits.get_kind(kind)
+    if template:
+        figure = Clause(sql.SQL(template).format(k=sql.SQL(column)))
+        return CompiledMetric(value, column, figure, figure_kind)
+    rank = 50 if metric.percentile is None else metric.percentile
+    if field_types[figure_kind].is_double:
         text = sql.SQL("percentile_cont(%s::float8) WITHIN GROUP (ORDER BY {})").format(
             sql.SQL(column)
         )
-        return CompiledMetric(value, column, Clause(text, [rank / 100]), kind)
+        return CompiledMetric(value, column, Clause(text, [rank / 100]), figure_kind)
     text = sql.SQL(_PERCENTILE).format(
         k=sql.SQL(column), n=sql.SQL(f"n{position}"), h=sql.SQL(f"h{position}")
     )
-    return CompiledMetric(value, column, Clause(text), kind, rank)
+    return CompiledMetric(value, column, Clause(text), figure_kind, rank)
 
 
 # Queries ------------------------------------------------------------------------------------------

@@ -28,9 +28,6 @@ INTERVALS = ("year", "quarter", "month", "week", "day", "hour")
 #: The bins of one field at most.
 MAX_BINS = 100
 
-#: The zone in which records show their moments.
-DEFAULT_TIME_ZONE = "UTC"
-
 
 @dataclass(frozen=True, slots=True)
 class GroupBy:
@@ -54,11 +51,9 @@ class GroupBy:
 @dataclass(frozen=True, slots=True)
 class GroupKey:
     """
-    The key of a group.
+    An expression over ``data``, null where a record has no value; ``kind`` is the type of groups.
 
-    ``value`` is an expression over ``data``, null where a record has no value.  ``kind`` is the
-    type of the groups.  ``is_moment`` marks a key that is a timestamp of PostgreSQL's, not the text
-    of one.
+    ``is_moment`` marks a key that is a timestamp of PostgreSQL's, not the text of one.
     """
 
     group: GroupBy
@@ -235,7 +230,7 @@ def _compile_period(group: GroupBy, kind: FieldType) -> Clause:
     name, interval = group.field, group.interval
     if not kind.has_zone:
         return Clause(sql.SQL("date_trunc(%s, (data ->> %s)::timestamp)"), [interval, name])
-    zone = group.time_zone or DEFAULT_TIME_ZONE
+    zone = group.time_zone or "UTC"  # as records show moments
     period: LiteralString = "date_trunc(%s, (data ->> %s)::timestamptz, %s)"
     return Clause(
         # The period of the first moments that can be stored may begin before them.

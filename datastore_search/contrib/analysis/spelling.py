@@ -158,19 +158,8 @@ def read_vocabulary(read: ConsistentRead, budget: TimeBudget) -> Vocabulary | No
     key = read.version_key
     vocabulary = vocabulary_cache.get(key) if key else None
     if vocabulary is None:
-        rows = budget.fetch_rows(read, _select_words(read))
-        if rows is None:
-            return None
-        vocabulary = build_vocabulary(rows[0][0].split())
-        if key:
-            vocabulary_cache.add(key, vocabulary)
-    return vocabulary
-
-
-def _select_words(read: ConsistentRead) -> Clause:
-    """Select the words of a sample as one text, the most common ones first."""
-    return Clause(
-        sql.SQL(
+        # The words of a sample as one text, the most common ones first.
+        statement = sql.SQL(
             "SELECT coalesce(string_agg(word, ' ' ORDER BY ndoc DESC, word), '') FROM (SELECT word,"
             " ndoc FROM (SELECT tableoid AS table FROM {table} LIMIT 1) AS records,"
             " ts_stat(format('SELECT search FROM %%s TABLESAMPLE SYSTEM (%%s)"
@@ -186,7 +175,13 @@ def _select_words(read: ConsistentRead) -> Clause:
             longest=sql.Literal(MAX_WORD_LENGTH),
             words=sql.Literal(MAX_WORDS),
         )
-    )
+        rows = budget.fetch_rows(read, Clause(statement))
+        if rows is None:
+            return None
+        vocabulary = build_vocabulary(rows[0][0].split())
+        if key:
+            vocabulary_cache.add(key, vocabulary)
+    return vocabulary
 
 
 #: Words of a query that are compared with the table's words, and suggestions for each.

@@ -181,7 +181,11 @@ def _find_values(
 ) -> SuggestedValues:
     """Count all values that match, or those that an index finds if that takes too long."""
     budget = TimeBudget()
-    is_scanned = _is_scanned(read, beginning, bound)
+    count = read.relation.record_count
+    is_large = count is None or count > _MAX_SMALL_TABLE
+    # An index finds some of the values quickly.
+    is_ordered = beginning.kind.is_text and beginning.field in read.relation.ordered
+    is_scanned = is_large and is_ordered and bound.is_unfiltered
     rows = None
     if not is_scanned or beginning.find_words():
         counted = _count_values(bound, beginning, asked.limit)
@@ -194,14 +198,6 @@ def _find_values(
     if any(text is None for text, _count in rows):
         raise InvalidParameters([AnswerTooLarge(most=MAX_MEMORY_BYTES)])
     return SuggestedValues(_render_rows(beginning.kind, rows), True)
-
-
-def _is_scanned(read: ConsistentRead, beginning: _Beginning, bound: BoundQuery) -> bool:
-    """Return whether the table is large and an index finds some of the values quickly."""
-    count = read.relation.record_count
-    is_large = count is None or count > _MAX_SMALL_TABLE
-    is_ordered = beginning.kind.is_text and beginning.field in read.relation.ordered
-    return is_large and is_ordered and bound.is_unfiltered
 
 
 def _count_values(bound: BoundQuery, beginning: _Beginning, limit: int) -> Clause:

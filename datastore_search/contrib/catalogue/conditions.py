@@ -235,6 +235,11 @@ def build_fields(readable: Readable) -> Fields:
         is_seen_by_all = Q(**{f"{owner}private": False}) | readable.of_portal(of_portal)
         return ~is_seen_by_all if text.casefold() == private else is_seen_by_all
 
+    def match_id(text: str) -> Q:
+        with suppress(ValueError):
+            text = str(uuid.UUID(text))
+        return _match_value(["pk"], text) if text != "*" else EVERYTHING
+
     def match_time(column: str, text: str) -> Q:
         return Q(**{f"{column}__isnull": False}) if text == "*" else NOTHING
 
@@ -242,7 +247,7 @@ def build_fields(readable: Readable) -> Fields:
     return {
         "": match_anywhere,
         "text": match_anywhere,
-        "id": _match_id,
+        "id": match_id,
         "title": partial(match_part, "title", "title"),
         "notes": partial(match_part, "notes", "description"),
         "res_format": match_file,
@@ -257,12 +262,6 @@ def build_fields(readable: Readable) -> Fields:
 
 def _match_constant(value: str, text: str) -> Q:
     return EVERYTHING if text.casefold() in {value, "*"} else NOTHING
-
-
-def _match_id(text: str) -> Q:
-    with suppress(ValueError):
-        text = str(uuid.UUID(text))
-    return _match_value(["pk"], text) if text != "*" else EVERYTHING
 
 
 def _match_value(columns: Sequence[str], text: str) -> Q:

@@ -67,11 +67,7 @@ class File:
 
 @dataclass(frozen=True, slots=True)
 class PublishedResource:
-    """
-    A resource and its absolute addresses; an address is empty where the portal has no such URL.
-
-    ``identifier`` is the same in every language.
-    """
+    """A resource and its addresses, which may be empty; ``identifier`` has no language."""
 
     resource: Resource
     identifier: str
@@ -81,8 +77,6 @@ class PublishedResource:
 
 @dataclass(frozen=True, slots=True)
 class PublishedDataset:
-    """A dataset and its resources with absolute addresses; ``identifier`` has no language."""
-
     listed: ListedDataset
     identifier: str
     page: str
@@ -181,7 +175,7 @@ def build_catalogue_identifier(request: HttpRequest) -> str:
 
 
 def build_catalogue_links(request: HttpRequest) -> str:
-    """Build the header ``Link``, which leads to the other forms of the catalogue."""
+    """Build the header ``Link`` to the other forms of the catalogue."""
     return ", ".join(
         f'<{request.build_absolute_uri(path)}>; rel="alternate"; type="{media_type}"'
         for name, media_type in _CATALOGUE_FORMS

@@ -186,7 +186,6 @@ class SitemapView(ResourceListView):
         return list(datasets.resources.only("modified_at").order_by(*self.order)[bounds])
 
     def shows_items(self, last: int) -> bool:
-        """Return whether this is a page and not the index."""
         return last == 1 or "page" in self.request.GET
 
     def write(self, page: ListPage[Resource]) -> str:
@@ -231,8 +230,6 @@ class _PagedFeed(Atom1Feed):
 
 
 class FeedView(ResourceListView):
-    """A page of the feed; an entry keeps its id with each change."""
-
     media_type = "application/atom+xml; charset=utf-8"
     page_size = 50
     order = ("-modified_at", "pk")

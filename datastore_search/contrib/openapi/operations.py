@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from http import HTTPStatus
 from typing import Any, ClassVar
 
@@ -250,32 +250,24 @@ def describe_actions(endpoints: Iterable[Endpoint]) -> list[Endpoint]:
     The document has each action once, at the first path that the portal gives it, under the locale
     of the request for the document.
     """
-    others: list[Endpoint] = []
+    found: list[Endpoint] = []
     ours: dict[type[APIView], list[Endpoint]] = {view: [] for view in _VIEWS}
     for endpoint in endpoints:
-        ours.get(endpoint[3].cls, others).append(endpoint)
-    return [
-        *others,
-        *_list_actions(ours[ActionView]),
-        *(
-            (path, regex, method, _build_view(view, DumpSchema()))
-            for path, regex, method, view in ours[DumpView][:1]
-        ),
-    ]
-
-
-def _list_actions(shared: Sequence[Endpoint]) -> Iterator[Endpoint]:
-    addresses = list(dict.fromkeys(path for path, _regex, _method, _view in shared))
+        ours.get(endpoint[3].cls, found).append(endpoint)
+    addresses = list(dict.fromkeys(path for path, *_others in ours[ActionView]))
     # The sort is stable: the first path with a version comes first.
     addresses.sort(key=lambda path: not path.endswith(_VERSIONED))
-    if not addresses:
-        return
-    view = shared[0][3]
-    for action in actions.values():
+    for action in actions.values() if addresses else ():
         first, *others = [address.replace(_ACTION, action.name) for address in addresses]
-        for method in ("POST",) if action.is_writing else ("GET", "POST"):
-            # A schema belongs to one instance of a view: each method has its own.
-            yield first, first, method, _build_view(view, ActionSchema(action, others))
+        view = ours[ActionView][0][3]
+        # A schema belongs to one instance of a view: each method has its own.
+        found += [
+            (first, first, method, _build_view(view, ActionSchema(action, others)))
+            for method in (("POST",) if action.is_writing else ("GET", "POST"))
+        ]
+    for path, regex, method, view in ours[DumpView][:1]:
+        found.append((path, regex, method, _build_view(view, DumpSchema())))
+    return found
 
 
 def _build_view(view: Any, schema: AutoSchema) -> Callable[..., Any]:

@@ -1,5 +1,1 @@
-"""
-Health of the portal, for load balancers and orchestrators: whether it lives and is ready.
-
-A portal includes ``urls``; nothing else imports this package.
-"""
+"""Health of the portal, for load balancers and orchestrators; a portal includes ``urls``."""

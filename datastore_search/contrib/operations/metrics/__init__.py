@@ -1,5 +1,1 @@
-"""
-Metrics for Prometheus: requests, loads and caches.
-
-A portal includes ``urls``; nothing else imports this package.
-"""
+"""Metrics for Prometheus: requests, loads and caches; a portal includes ``urls``."""
