@@ -279,7 +279,7 @@ def read_json(kind: str, folder: Path, values: Sequence[Any]) -> dict[int, Any]:
 
 def read_parquet(kind: str, folder: Path, values: Sequence[Any]) -> dict[int, Any]:
     """Read a file for each type of columns."""
-    stored = {}
+    stored: dict[int, Any] = {}
     for column_type, python_type in PARQUET_TYPES.items():
         numbers = [n for n, each in enumerate(values) if type(each) in {python_type, NoneType}]
         path = folder / "made.parquet"

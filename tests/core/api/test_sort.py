@@ -164,7 +164,7 @@ def test_a_key_that_fits_no_field_is_refused_by_name(
 
 
 def test_distinct_sorts_only_by_requested_fields(client: Client, typed: Resource) -> None:
-    sent = {"distinct": True, "fields": ["bool", "int4"]}
+    sent: dict[str, Any] = {"distinct": True, "fields": ["bool", "int4"]}
 
     found = get_result(search(client, typed, sort="int4 desc nulls last, bool", **sent))
     error = check_error(
