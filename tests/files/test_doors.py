@@ -17,6 +17,7 @@ from django.db import connection
 from django.test import Client
 
 from datastore_search.contrib.files.jobs import LoadFailed
+from datastore_search.messages.parameters import InvalidParameters
 from datastore_search.messages.writing import InvalidRecord
 from datastore_search.models import Resource
 from datastore_search.testing import create_resource
@@ -45,9 +46,11 @@ class Api:
 
     def get_refused(self, resource: Resource, records: Records, method: str) -> int:
         """Return the number of the record that is refused first."""
-        with pytest.raises(InvalidRecord) as refused:
+        with pytest.raises((InvalidParameters, InvalidRecord)) as refused:
             self.write(resource, records, method)
-        return int(refused.value.values["record"])
+        error = refused.value
+        first = error.errors[0] if isinstance(error, InvalidParameters) else error
+        return int(first.values["record"])
 
 
 class CsvFile:

@@ -399,9 +399,10 @@ def _add_explanations(table: StagedTable, decisions: Mapping[str, Decision]) -> 
     explained = {}
     unexplained = []
     for column, each in decisions.items():
-        why = "chosen" if each.is_chosen else "declared" if each.is_declared else "every_value"
-        if each.explanation or why != "every_value" or not each.field_type.is_text:
-            reason = Message(f"type.{why}", type=each.field_format.title)
+        code = "type.declared" if each.is_declared else "type.every_value"
+        code = "type.chosen" if each.is_chosen else code
+        if each.explanation or code != "type.every_value" or not each.field_type.is_text:
+            reason = Message(code, type=each.field_format.title)
             explained[column] = each.explanation or reason
         else:
             unexplained.append(column)
