@@ -1,4 +1,8 @@
-"""What staff send: a file, and the form of an upload; resources as the lists show them."""
+"""
+What staff send: a file, and the form of an upload; resources as the lists show them.
+
+Tests of the core import it where the app is not installed, so it imports nothing of the app.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,6 @@ from typing import Any
 
 from django.core.files.uploadedfile import SimpleUploadedFile
 
-from datastore_search.contrib.files.models import LoadState
 from datastore_search.models import Resource
 
 from ...builders import make_listed_resource
@@ -22,5 +25,5 @@ def make_file(text: str | bytes = CSV, name: str = "survey.csv") -> SimpleUpload
 def list_with_load(name: str, **values: Any) -> Resource:
     """Make a resource that is listed with a load, as after its file was loaded."""
     resource = make_listed_resource(name, **values)
-    resource.loads.create(source=f"{name}.csv", state=LoadState.READY)
+    resource.loads.create(source=f"{name}.csv", state="ready")
     return resource
