@@ -83,7 +83,8 @@ class VersionedFormSet(forms.BaseInlineFormSet):
 
 
 def _digest(values: Any) -> str:
-    return salted_hmac(__name__, json.dumps(values, default=str)).hexdigest()
+    text = json.dumps(values, default=str)
+    return salted_hmac(__name__, text, algorithm="sha256").hexdigest()
 
 
 def _refuse_old_version(form: forms.BaseForm, shown: Sequence[forms.BaseForm]) -> None:
