@@ -99,46 +99,27 @@ def fetch_file(
     Raises: ``LoadFailed``, with why the file cannot be fetched.
     """
     deadline = monotonic() + TIMEOUT_SECONDS
-    with ExitStack() as stack:
-        address, response = _follow_redirects(url, deadline, stack)
-        path = folder / "fetched"  # a name that the server does not choose
-        with _translate_errors(address, deadline):
-            checksum = write_blocks(_read_body(response, deadline, report_progress), path)
-        return SourceFile(path, _find_file_name(address), checksum)
-
-
-def _follow_redirects(url: str, deadline: float, stack: ExitStack) -> tuple[Address, HTTPResponse]:
-    """Follow redirects to the response with the file; each address is checked like the first."""
     for _ in range(_MAX_REDIRECTS + 1):
-        address = parse_address(url)
-        with _translate_errors(address, deadline):
-            response = _send_request(address, deadline, stack)
-        location = response.getheader("Location") or ""
-        with suppress(UnicodeError):  # ``http.client`` decodes all headers as Latin-1
-            location = location.encode("latin-1").decode()
-        if response.status not in _REDIRECTS or not location:
+        address = parse_address(url)  # that of a redirect is checked like the first
+        with _open_response(address, deadline) as response:
+            location = response.getheader("Location") or ""
+            with suppress(UnicodeError):  # ``http.client`` decodes all headers as Latin-1
+                location = location.encode("latin-1").decode()
+            if response.status in _REDIRECTS and location:
+                url = urljoin(url, location)
+                continue
             if response.status != HTTPStatus.OK:
                 raise LoadFailed("url.error_status", status=response.status)
-            return address, response
-        stack.close()
-        url = urljoin(url, location)
+            path = folder / "fetched"  # a name that the server does not choose
+            blocks = _read_body(response, deadline)
+            checksum = write_blocks(blocks, path, response.length, report_progress)
+        given_name = re.split(r"[/\\]", unquote(address.target.partition("?")[0]).rstrip("/"))[-1]
+        name = re.sub(r"[\x00-\x1f\x7f-\x9f]", "", given_name).strip(" .")
+        if len(name) > _MAX_NAME_LENGTH:
+            suffix = PurePath(name).suffix[:_MAX_SUFFIX_LENGTH]
+            name = name[: _MAX_NAME_LENGTH - len(suffix)] + suffix
+        return SourceFile(path, name or address.host, checksum)
     raise LoadFailed("url.too_many_redirects", most=_MAX_REDIRECTS)
-
-
-@contextmanager
-def _translate_errors(address: Address, deadline: float) -> Iterator[None]:
-    """Translate the errors of a connection; what the server has sent is not repeated."""
-    try:
-        yield
-    except (OSError, HTTPException) as error:
-        if monotonic() >= deadline:
-            minutes = round(TIMEOUT_SECONDS / 60, 1)
-            raise LoadFailed("url.timeout", minutes=minutes) from error
-        if isinstance(error, TimeoutError):
-            raise LoadFailed("url.server_silent", seconds=IDLE_TIMEOUT_SECONDS) from error
-        if isinstance(error, ssl.SSLCertVerificationError):
-            raise LoadFailed("url.untrusted_server", server=address.host) from error
-        raise LoadFailed("url.broken_response") from error
 
 
 # The address --------------------------------------------------------------------------------------
@@ -198,44 +179,57 @@ def resolve_endpoints(address: Address) -> list[Endpoint]:
     endpoints: list[Endpoint] = [(family, endpoint) for family, _, _, _, endpoint in infos]
     allowed = {name.lower() for name in conf.FETCH_PRIVATE_HOSTS}
     host = f"[{address.host}]" if ":" in address.host else address.host
-    is_allowed = bool(allowed & {address.host, host, f"{host}:{address.port}"})
-    if not is_allowed and not all(_is_public(endpoint) for _, endpoint in endpoints):
-        raise LoadFailed("url.unknown_server", server=address.host)
+    if allowed & {address.host, host, f"{host}:{address.port}"}:
+        return endpoints
+    for _family, endpoint in endpoints:
+        ip = ip_address(str(endpoint[0]))
+        if isinstance(ip, IPv6Address):  # the IPv4 address within it, if any
+            ip = IPv4Address(ip.packed[-4:]) if ip in _NAT64 else ip.ipv4_mapped or ip
+        is_special = ip.is_multicast or ip.is_reserved or ip.is_unspecified
+        is_elsewhere = any(ip in network for network in _NON_PUBLIC_NETWORKS)
+        if not ip.is_global or is_special or is_elsewhere:
+            raise LoadFailed("url.unknown_server", server=address.host)
     return endpoints
-
-
-def _is_public(endpoint: SocketAddress) -> bool:
-    ip = ip_address(str(endpoint[0]))
-    if isinstance(ip, IPv6Address):  # the IPv4 address within it, if any
-        ip = IPv4Address(ip.packed[-4:]) if ip in _NAT64 else ip.ipv4_mapped or ip
-    is_special = ip.is_multicast or ip.is_reserved or ip.is_unspecified
-    return (
-        ip.is_global
-        and not is_special
-        and not any(ip in network for network in _NON_PUBLIC_NETWORKS)
-    )
 
 
 # The connection -----------------------------------------------------------------------------------
 
 
-def _send_request(address: Address, deadline: float, stack: ExitStack) -> HTTPResponse:
-    opened: socket.socket = stack.enter_context(_open_socket(address, deadline))
-    stack.enter_context(_shut_down_at(deadline, opened))
-    if address.scheme == "https":
-        context = ssl.create_default_context()
-        opened = stack.enter_context(context.wrap_socket(opened, server_hostname=address.host))
-    connection = HTTPConnection(address.host, address.port)
-    connection.sock = opened
-    headers = {
-        "Host": address.authority,
-        "User-Agent": f"datastore_search/{__version__}",
-        "Accept": "*/*",
-        "Accept-Encoding": "identity",
-        "Connection": "close",
-    }
-    connection.request("GET", address.target, headers=headers)
-    return stack.enter_context(connection.getresponse())
+@contextmanager
+def _open_response(address: Address, deadline: float) -> Iterator[HTTPResponse]:
+    """
+    Send a request to the first of a server's endpoints that answers, and close it at the end.
+
+    Errors of the connection are translated; what the server has sent is not repeated.
+    """
+    try:
+        with ExitStack() as stack:
+            opened = stack.enter_context(_open_socket(address, deadline))
+            stack.enter_context(_shut_down_at(deadline, opened))
+            if address.scheme == "https":
+                context = ssl.create_default_context()
+                opened = context.wrap_socket(opened, server_hostname=address.host)
+                stack.enter_context(opened)
+            connection = HTTPConnection(address.host, address.port)
+            connection.sock = opened
+            headers = {
+                "Host": address.authority,
+                "User-Agent": f"datastore_search/{__version__}",
+                "Accept": "*/*",
+                "Accept-Encoding": "identity",
+                "Connection": "close",
+            }
+            connection.request("GET", address.target, headers=headers)
+            yield stack.enter_context(connection.getresponse())
+    except (OSError, HTTPException) as error:
+        if monotonic() >= deadline:
+            minutes = round(TIMEOUT_SECONDS / 60, 1)
+            raise LoadFailed("url.timeout", minutes=minutes) from error
+        if isinstance(error, TimeoutError):
+            raise LoadFailed("url.server_silent", seconds=IDLE_TIMEOUT_SECONDS) from error
+        if isinstance(error, ssl.SSLCertVerificationError):
+            raise LoadFailed("url.untrusted_server", server=address.host) from error
+        raise LoadFailed("url.broken_response") from error
 
 
 def _open_socket(address: Address, deadline: float) -> socket.socket:
@@ -282,9 +276,7 @@ def _shut_down_at(deadline: float, opened: socket.socket) -> Iterator[None]:
 # The file -----------------------------------------------------------------------------------------
 
 
-def _read_body(
-    response: HTTPResponse, deadline: float, report_progress: ReportProgress | None
-) -> Iterator[bytes]:
+def _read_body(response: HTTPResponse, deadline: float) -> Iterator[bytes]:
     """
     Read a file, block by block; one that the server has packed by gzip stays packed.
 
@@ -306,8 +298,6 @@ def _read_body(
         # The end of a connection that was shut down looks like the end of a file.
         if monotonic() >= deadline:
             raise TimeoutError
-        if report_progress:
-            report_progress(done, total)
         if not block:
             break
         if may_be_page and block.strip():
@@ -319,9 +309,18 @@ def _read_body(
         raise LoadFailed("url.broken_response")
 
 
-def write_blocks(blocks: Iterable[bytes], path: Path | None) -> str:
-    """Write blocks into a file, if there is one, and return their SHA-256 in hexadecimal."""
-    digest = hashlib.sha256()
+def write_blocks(
+    blocks: Iterable[bytes],
+    path: Path | None,
+    total: int | None,
+    report_progress: ReportProgress | None,
+) -> str:
+    """
+    Write blocks into a file, if there is one, and return their SHA-256 in hexadecimal.
+
+    ``total`` is the number of bytes, if it is known.
+    """
+    digest, done = hashlib.sha256(), 0
     with path.open("wb", buffering=0) if path else nullcontext() as file:
         for block in blocks:
             digest.update(block)
@@ -331,14 +330,7 @@ def write_blocks(blocks: Iterable[bytes], path: Path | None) -> str:
                     view = view[file.write(view) or 0 :]
             except OSError as error:
                 raise LoadFailed("load.disk_full") from error
+            done += len(block)
+            if report_progress:
+                report_progress(done, total)
     return digest.hexdigest()
-
-
-def _find_file_name(address: Address) -> str:
-    """Find the name of a file: the last part of its address, or else its server."""
-    path = unquote(address.target.partition("?")[0]).rstrip("/")
-    name = re.sub(r"[\x00-\x1f\x7f-\x9f]", "", re.split(r"[/\\]", path)[-1]).strip(" .")
-    if len(name) > _MAX_NAME_LENGTH:
-        suffix = PurePath(name).suffix[:_MAX_SUFFIX_LENGTH]
-        name = name[: _MAX_NAME_LENGTH - len(suffix)] + suffix
-    return name or address.host

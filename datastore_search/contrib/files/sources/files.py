@@ -6,9 +6,10 @@ import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory, gettempdir
-from typing import BinaryIO, cast
+from typing import cast
 
 from django.core.files import File, locks
 from django.core.files.uploadedfile import TemporaryUploadedFile
@@ -34,38 +35,24 @@ def copy_source(
     """
     if isinstance(source, str):
         return fetch_file(source, folder, report_progress=report_progress)
-    path = source if isinstance(source, Path) else _find_local_path(source)
+    found: Path | str | None = None
+    if isinstance(source, Path):
+        found = source
+    elif isinstance(source, TemporaryUploadedFile):
+        found = source.temporary_file_path()
+    else:
+        with suppress(NotImplementedError):  # of another storage
+            found = getattr(source, "path", None)
+    path = Path(found) if found else None
     copy = None if path else folder / "copied"
     try:
         with (path or source).open("rb") as opened:
             size = path.stat().st_size if path else cast(File, source).size
-            checksum = write_blocks(_read_blocks(opened, size, report_progress), copy)
+            blocks = iter(partial(opened.read, _BLOCK_BYTES), b"")
+            checksum = write_blocks(blocks, copy, size, report_progress)
     except FileNotFoundError as error:
         raise LoadFailed("file.missing") from error
     return SourceFile(path or folder / "copied", Path(source.name or "upload").name, checksum)
-
-
-def _find_local_path(file: File) -> Path | None:
-    """Find a file of Django's on this machine; None where it is in memory or another storage."""
-    if isinstance(file, TemporaryUploadedFile):
-        return Path(file.temporary_file_path())
-    try:
-        path = getattr(file, "path", None)
-    except NotImplementedError:
-        return None
-    return Path(path) if path else None
-
-
-def _read_blocks(
-    opened: BinaryIO | File, size: int, report_progress: ReportProgress | None
-) -> Iterator[bytes]:
-    """Read a file to its end, and report each block once it is written."""
-    done = 0
-    while block := opened.read(_BLOCK_BYTES):
-        yield block
-        done += len(block)
-        if report_progress:
-            report_progress(done, size)
 
 
 # Working folders ----------------------------------------------------------------------------------
