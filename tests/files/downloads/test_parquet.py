@@ -9,7 +9,7 @@ import threading
 from decimal import Decimal
 from hashlib import sha512
 from typing import Any
-from unittest.mock import Mock
+from unittest.mock import create_autospec
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -19,6 +19,7 @@ from django.test import Client
 from datastore_search.contrib.files.downloads import parquet
 from datastore_search.contrib.files.downloads.parquet import measures_cache
 from datastore_search.models import Resource
+from datastore_search.search import RecordCopy
 from datastore_search.writing import Method, open_writer
 
 from ...builders import make_resource
@@ -159,8 +160,8 @@ def test_types_follow_the_records_when_they_change(client: Client, amounts: Reso
 def test_all_records_of_a_version_are_measured_once(
     client: Client, amounts: Resource, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    measure = Mock(wraps=parquet._measure_values)
-    monkeypatch.setattr(parquet, "_measure_values", measure)
+    measure = create_autospec(RecordCopy.fetch_of_matches, side_effect=RecordCopy.fetch_of_matches)
+    monkeypatch.setattr(RecordCopy, "fetch_of_matches", measure)
 
     types = {read_type(client, amounts) for _ in range(3)}
 

@@ -66,7 +66,21 @@ def write_parquet(dump: Dump, copy: RecordCopy) -> Iterator[bytes]:
 
     Rows are read while a thread writes those before: pyarrow works without Python's lock.
     """
-    file = _File(copy.fields, _find_measures(copy))
+    key = copy.whole_version and (copy.whole_version, copy.fields)
+    measures = measures_cache.get(key) if key else None
+    if measures is None:
+        kinds = ((name, get_field_type(kind)) for name, kind in copy.fields)
+        measured = [(name, kind.arrow_condition) for name, kind in kinds if kind.arrow_condition]
+        text = sql.SQL(", ").join(
+            sql.SQL(template.replace("%", "%%")).format(v=sql.SQL("(data ->> %s)"))
+            for _name, template in measured
+        )
+        parameters = [name for name, template in measured for _use in range(template.count("{v}"))]
+        row = copy.fetch_of_matches(Clause(text, parameters))[0] if measured else ()
+        measures = {name: value for (name, _template), value in zip(measured, row, strict=True)}
+        if key:
+            measures_cache.add(key, measures)
+    file = _File(copy.fields, measures)
     waiting: deque[tuple[int, Future[bytes]]] = deque()
     waiting_bytes = 0
     with (
@@ -119,21 +133,6 @@ class _File:
 
     def write_rows(self, rows: bytes) -> bytes:
         """Add whole rows, and return what was written of the file since the last time."""
-        table = self._parse(rows)
-        self._tables.append(table)
-        self._size_bytes += table.nbytes
-        if self._size_bytes >= max(_GROUP_BYTES, len(self._schema) * _GROUP_BYTES_PER_COLUMN):
-            self._write_group()
-        return self._sink.take_bytes()
-
-    def finish(self) -> bytes:
-        """Write the rows that are left and the footer, and return the end of the file."""
-        self._write_group()
-        self._writer.close()
-        self._buffered.close()
-        return self._sink.take_bytes()
-
-    def _parse(self, rows: bytes) -> Any:
         import pyarrow as pa
 
         table = self._csv.read_csv(
@@ -147,9 +146,28 @@ class _File:
         )
         for position in self._nested:
             field = self._schema.field(position)
-            values = [_read_nested(text, field.type) for text in table.column(position).to_pylist()]
+            # JSON stays text, in which null is nothing.
+            values = [None if text == "null" else text for text in table[position].to_pylist()]
+            if pa.types.is_list(field.type):
+                values = [text and json.loads(text) for text in values]
+                if field.type.value_type == pa.float64():  # NaN and infinities are texts
+                    values = [
+                        numbers and [None if each is None else float(each) for each in numbers]
+                        for numbers in values
+                    ]
             table = table.set_column(position, field, pa.array(values, field.type))
-        return table
+        self._tables.append(table)
+        self._size_bytes += table.nbytes
+        if self._size_bytes >= max(_GROUP_BYTES, len(self._schema) * _GROUP_BYTES_PER_COLUMN):
+            self._write_group()
+        return self._sink.take_bytes()
+
+    def finish(self) -> bytes:
+        """Write the rows that are left and the footer, and return the end of the file."""
+        self._write_group()
+        self._writer.close()
+        self._buffered.close()
+        return self._sink.take_bytes()
 
     def _write_group(self) -> None:
         import pyarrow as pa
@@ -186,45 +204,6 @@ class _Sink(io.RawIOBase):
         taken = bytes(self._written)
         self._written.clear()
         return taken
-
-
-def _find_measures(copy: RecordCopy) -> Mapping[str, Any]:
-    """Find the measures of the values; measures of all records of a version are cached."""
-    key = copy.whole_version and (copy.whole_version, copy.fields)
-    measures = measures_cache.get(key) if key else None
-    if measures is None:
-        measures = _measure_values(copy)
-        if key:
-            measures_cache.add(key, measures)
-    return measures
-
-
-def _measure_values(copy: RecordCopy) -> dict[str, Any]:
-    """Measure the values of the fields whose types do not tell what fits, over all matches."""
-    measured = [
-        (name, condition)
-        for name, kind in copy.fields
-        if (condition := get_field_type(kind).arrow_condition)
-    ]
-    if not measured:
-        return {}
-    text = sql.SQL(", ").join(
-        sql.SQL(template.replace("%", "%%")).format(v=sql.SQL("(data ->> %s)"))
-        for _name, template in measured
-    )
-    parameters = [name for name, template in measured for _use in range(template.count("{v}"))]
-    (row,) = copy.fetch_of_matches(Clause(text, parameters))
-    return {name: value for (name, _condition), value in zip(measured, row, strict=True)}
-
-
-def _read_nested(text: str, kind: Any) -> Any:
-    """Read a list; JSON stays text, in which null is nothing."""
-    if text == "null":
-        return None
-    value = json.loads(text) if str(kind).startswith("list") else text
-    if isinstance(value, list) and str(kind.value_type) == "double":
-        return [None if each is None else float(each) for each in value]
-    return value
 
 
 def _choose_type(kind: FieldType, measure: Any) -> Any:

@@ -18,7 +18,7 @@ from datetime import date, datetime, time
 from decimal import Decimal
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
@@ -101,58 +101,85 @@ def _write_file(copy: RecordCopy, headers: Sequence[str]) -> Generator[bytes]:
     with ExitStack() as files:
         # The folder goes before the file is sent, and also on failure or when the client goes away.
         with create_working_folder() as folder:
-            path = folder / "dump.xlsx"
             try:
-                yield from _make_workbook(copy, headers, path)
-                file = files.enter_context(path.open("rb"))
+                with (
+                    _Workbook(folder / "dump.xlsx", copy.fields, headers) as workbook,
+                    copy.open_cells() as rows,
+                ):
+                    for number, row in enumerate(rows, 1):
+                        workbook.write_row(number, row)
+                        if number % REPORTED_ROWS == 0:
+                            size_bytes = sum(path.stat().st_size for path in folder.iterdir())
+                            if _COPIES * size_bytes > MAX_SPOOL_BYTES:
+                                raise FileTooLarge(most=MAX_SPOOL_BYTES)
+                            yield PROGRESS
+                file = files.enter_context((folder / "dump.xlsx").open("rb"))
             except OSError as error:
                 raise NoRoomForAnswer from error
         while block := file.read(BLOCK_BYTES):
             yield block
 
 
-def _make_workbook(copy: RecordCopy, headers: Sequence[str], path: Path) -> Generator[bytes]:
-    from xlsxwriter import Workbook
+class _Workbook:
+    """A workbook of one sheet, which is complete at the end of a block that has not failed."""
 
-    workbook = Workbook(path, {**_OPTIONS, "tmpdir": str(path.parent)})
-    try:
-        sheet = _Sheet(workbook, copy.fields, headers)
-        with copy.open_cells() as rows:
-            for number, row in enumerate(rows, 1):
-                sheet.write_row(number, row)
-                if number % REPORTED_ROWS == 0:
-                    _check_size(path.parent)
-                    yield PROGRESS
-        sheet.finish(workbook)
-    except BaseException:
-        for each in workbook.worksheets():  # close the files without writing the workbook
-            with suppress(OSError):
-                each.row_data_fh.close()
-        workbook.fileclosed = True
-        raise
-    workbook.close()
-
-
-def _check_size(folder: Path) -> None:
-    if _COPIES * sum(path.stat().st_size for path in folder.iterdir()) > MAX_SPOOL_BYTES:
-        raise FileTooLarge(most=MAX_SPOOL_BYTES)
-
-
-class _Sheet:
     def __init__(
-        self, workbook: Any, fields: tuple[tuple[str, str], ...], headers: Sequence[str]
+        self, path: Path, fields: tuple[tuple[str, str], ...], headers: Sequence[str]
     ) -> None:
-        self._sheet = workbook.add_worksheet()
-        self._plain = workbook.add_format()
+        from xlsxwriter import Workbook
+
+        self._workbook = Workbook(path, {**_OPTIONS, "tmpdir": str(path.parent)})
+        self._sheet = self._workbook.add_worksheet()
+        self._plain = self._workbook.add_format()
         # A cell that is edited stays a text.
-        self._quoted = workbook.add_format({"quote_prefix": True})
-        self._writes = [self._choose_writer(workbook, kind) for _name, kind in fields]
+        self._quoted = self._workbook.add_format({"quote_prefix": True})
+        self._writes: list[_Write] = []
+        for _name, type_name in fields:
+            kind = get_field_type(type_name)
+            write: _Write = self._write_text
+            if kind.is_nested:
+                write = self._write_nested
+            elif kind.is_boolean:
+                write = partial(self._write_value, "t".__eq__, self._sheet.write_boolean)
+            elif kind.excel_format and kind.read_python:
+                style = self._workbook.add_format({"num_format": kind.excel_format})
+                write_moment = partial(self._sheet.write_datetime, cell_format=style)
+                read_moment = partial(_read_moment, kind.read_python)
+                write = partial(self._write_value, read_moment, write_moment)
+            elif kind.is_number:
+                read_number = partial(_read_number, float if kind.is_double else Decimal)
+                write = partial(self._write_value, read_number, self._sheet.write_number)
+            self._writes.append(write)
         self._cut_count, self._last_row = 0, 0
         self._sheet.freeze_panes(1, 0)
-        self._sheet.set_row(0, None, workbook.add_format({"bold": True}))
+        self._sheet.set_row(0, None, self._workbook.add_format({"bold": True}))
         self._widths = [len(header) + _FILTER_WIDTH for header in headers]
         for column, header in enumerate(headers):
             self._write_text(0, column, header)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, failure: type[BaseException] | None, *_args: object) -> None:
+        """Add widths and a filter, and a sheet that says how many texts were cut, if any."""
+        if failure:  # close the files without writing the workbook
+            for each in self._workbook.worksheets():
+                with suppress(OSError):
+                    each.row_data_fh.close()
+            self._workbook.fileclosed = True
+            return
+        for column, width in enumerate(self._widths):
+            self._sheet.set_column(column, column, min(max(width, _MIN_WIDTH), _MAX_WIDTH))
+        if self._widths:
+            self._sheet.autofilter(0, 0, self._last_row, len(self._widths) - 1)
+        if self._cut_count:
+            text = gettext(
+                "Number of texts that are too long for an Excel cell (%(most)s characters) and "
+                "are cut in this file: %(count)s. They end in “…”. CSV has the whole texts."
+            )
+            notes = self._workbook.add_worksheet(gettext("Notes"))
+            notes.write_string(0, 0, text % {"most": MAX_CELL_LENGTH, "count": self._cut_count})
+        self._workbook.close()
 
     def write_row(self, number: int, cells: tuple[str | None, ...]) -> None:
         """Write the cells of a row; null leaves a cell empty."""
@@ -164,57 +191,23 @@ class _Sheet:
             if cell is not None:
                 write(number, column, cell)
 
-    def finish(self, workbook: Any) -> None:
-        """Add widths and a filter, and a sheet that says how many texts were cut, if any."""
-        for column, width in enumerate(self._widths):
-            self._sheet.set_column(column, column, min(max(width, _MIN_WIDTH), _MAX_WIDTH))
-        if self._widths:
-            self._sheet.autofilter(0, 0, self._last_row, len(self._widths) - 1)
-        if not self._cut_count:
-            return
-        text = gettext(
-            "Number of texts that are too long for an Excel cell (%(most)s characters) and "
-            "are cut in this file: %(count)s. They end in “…”. CSV has the whole texts."
-        )
-        notes = workbook.add_worksheet(gettext("Notes"))
-        notes.write_string(0, 0, text % {"most": MAX_CELL_LENGTH, "count": self._cut_count})
-
-    def _choose_writer(self, workbook: Any, type_name: str) -> _Write:
-        sheet, write_text, kind = self._sheet, self._write_text, get_field_type(type_name)
-        if kind.is_nested:
-            return self._write_nested
-
-        def write_number(row: int, column: int, number: Decimal | float) -> None:
-            sheet.write_number(row, column, float(number))
-
-        if kind.is_boolean:
-            return lambda row, column, cell: sheet.write_boolean(row, column, cell == "t")
-        parse: Callable[[str], Any]
-        write_value: Callable[[int, int, Any], object]
-        fits: Callable[[Any], bool]
-        if kind.excel_format and kind.read_python:
-            style = workbook.add_format({"num_format": kind.excel_format})
-            parse, write_value = kind.read_python, partial(sheet.write_datetime, cell_format=style)
-            fits = _is_exact_moment
-        elif kind.is_number:
-            parse = float if kind.is_double else Decimal
-            write_value, fits = write_number, _is_exact_number
-        else:
-            return write_text
-
-        def write(row: int, column: int, cell: str) -> None:
-            with suppress(ValueError):  # an infinity, or 24:00
-                value = parse(cell)
-                if fits(value):
-                    write_value(row, column, value)
-                    return
-            write_text(row, column, cell)
-
-        return write
-
     def _write_nested(self, row: int, column: int, cell: str) -> None:
         if cell != "null":
             self._write_text(row, column, cell)
+
+    def _write_value(
+        self,
+        read: Callable[[str], Any],
+        write: Callable[[int, int, Any], object],
+        row: int,
+        column: int,
+        cell: str,
+    ) -> None:
+        with suppress(ValueError):  # an infinity, or 24:00
+            if (value := read(cell)) is not None:
+                write(row, column, value)
+                return
+        self._write_text(row, column, cell)
 
     def _write_text(self, row: int, column: int, text: str) -> None:
         text = _NONCHARACTERS.sub("\N{REPLACEMENT CHARACTER}", text)
@@ -234,20 +227,22 @@ def _encode(text: str) -> bytes:
     return text.encode("utf-16-le")
 
 
-# Values that Excel holds exactly ------------------------------------------------------------------
+# Values that Excel holds exactly; None for others -------------------------------------------------
 
 
-def _is_exact_number(number: Any) -> bool:
-    if isinstance(number, float):
-        return math.isfinite(number)
-    if not number.is_finite() or len(number.normalize().as_tuple().digits) > _MAX_DIGITS:
-        return False
+def _read_number(parse: Callable[[str], Decimal | float], text: str) -> float | None:
+    number = parse(text)
+    if isinstance(number, Decimal) and (
+        not number.is_finite() or len(number.normalize().as_tuple().digits) > _MAX_DIGITS
+    ):
+        return None
     double = float(number)
     # A double has no 1e400 and no 1e-400.
-    return math.isfinite(double) and bool(double) == bool(number)
+    return double if math.isfinite(double) and bool(double) == bool(number) else None
 
 
-def _is_exact_moment(moment: Any) -> bool:
+def _read_moment(parse: Callable[[str], Any], text: str) -> date | time | None:
+    moment: date | time = parse(text)
     has_microseconds = isinstance(moment, datetime | time) and moment.microsecond % 1000
     is_early = isinstance(moment, date) and (moment.year, moment.month) < _FIRST_MONTH
-    return not (has_microseconds or is_early)
+    return None if has_microseconds or is_early else moment
