@@ -31,7 +31,7 @@ from ...messages import Message, Notice
 from ...messages.failures import LoadFailed
 from ...models import LoadState, Mode
 from ...publishing.bad_rows import write_row_error_report
-from ...publishing.preview import Preview, build_preview
+from ...publishing.preview import build_preview
 from ...sources.files import copy_source, create_working_folder
 from ...types.options import LoadOptions, load_options
 
@@ -39,10 +39,6 @@ from ...types.options import LoadOptions, load_options
 _MAX_ROW_ERRORS = 20
 
 _INTERRUPTED_EXIT_CODE = 130  # as shells report a program that Ctrl-C has ended
-
-
-#: A path or a URL, and the name of the file in messages.
-_Source = tuple[Path | str, str]
 
 
 class Command(BaseCommand):
@@ -75,56 +71,27 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        load_options = build_load_options(options)
-        with _open_source(options) as source, _report_failures():
-            location, name = source
-            path = name if isinstance(location, Path) else unquote(urlsplit(location).path)
-            stem = PurePosixPath(path).stem
+        chosen = build_load_options(options)
+        with _open_source(options) as (location, name), _report_failures(), ExitStack() as stack:
+            path, url = (location, "") if isinstance(location, Path) else (None, location)
+            stem = PurePosixPath(unquote(urlsplit(url).path) if url else name).stem
             options["name"] = options["name"] or slugify(stem) or "resource"
             if options["dry_run"]:
-                self._preview(source, load_options, options)
-            else:
-                self._load(source, load_options, options)
-
-    # Preview --------------------------------------------------------------------------------------
-
-    def _preview(self, source: _Source, load_options: LoadOptions, options: dict[str, Any]) -> None:
-        """Print what a load would do; raise what it would raise."""
-        location, name = source
-        resource = _find_resource(options)
-        with create_working_folder() as folder:
-            file = copy_source(location, folder)
-            name = name if isinstance(location, Path) else file.name
-            preview = build_preview(resource, file.path, load_options, name=name)
-        for line in _list_lines(preview, load_options):
-            # Without characters that control a terminal.
-            self.stdout.write("".join(each if each.isprintable() else " " for each in line))
-        if preview.failure:
-            raise preview.failure
-
-    # Load -----------------------------------------------------------------------------------------
-
-    def _load(self, source: _Source, load_options: LoadOptions, options: dict[str, Any]) -> None:
-        (location, name), report = source, None
-        path, url = (location, "") if isinstance(location, Path) else (None, location)
-        with ExitStack() as files:
+                self._preview(location, name, chosen, _find_resource(options))
+                return
+            report = None
             if options["report"]:  # opened before the load starts, so that it fails early
                 with report_unusable(options["report"], "written"):
                     report = options["report"].open("w", encoding="utf-8", newline="")
-                files.enter_context(report)
-            resource, created = _get_or_create_resource(options)
+                stack.enter_context(report)
+            resource = stack.enter_context(_get_or_create_resource(options))
+            load = create_load(resource, chosen, source=name, url=url)
             try:
-                load = create_load(resource, load_options, source=name, url=url)
                 progress = self._print_progress if options["verbosity"] else None
-                try:
-                    run_load(load, path, progress=progress)
-                finally:
-                    if report:
-                        report.writelines(write_row_error_report(load, get_language() or "en"))
-            except BaseException:
-                if created:
-                    resource.delete()
-                raise
+                run_load(load, path, progress=progress)
+            finally:
+                if report:
+                    report.writelines(write_row_error_report(load, get_language() or "en"))
         named = f"Resource {load.resource.pk} ({load.resource.name})"
         if load.state == LoadState.UNCHANGED:
             self.stdout.write(f"{named}: unchanged.")
@@ -132,6 +99,32 @@ class Command(BaseCommand):
         self.stdout.write(f"{named}: {load.record_count} records.")
         for notice in filter(None, map(Notice.from_json, load.notices)):
             self.stdout.write("\n  ".join([f"- {notice}", *_list_choices(notice)]))
+
+    def _preview(
+        self, location: Path | str, name: str, chosen: LoadOptions, resource: Resource | None
+    ) -> None:
+        """Print what a load would do; raise what it would raise."""
+        with create_working_folder() as folder:
+            file = copy_source(location, folder)
+            name = name if isinstance(location, Path) else file.name
+            preview = build_preview(resource, file.path, chosen, name=name)
+        lines = [f"Rows: {preview.row_count}, fields: {len(preview.fields)}"]
+        changes = preview.changes.build_notices(replaces=chosen.mode == Mode.REPLACE)
+        notices = [*preview.notices, *changes]
+        for field in preview.fields:
+            lines.append(f"- {field.name}: {field.format}{' (chosen)' if field.is_chosen else ''}")
+            if field.explanation and str(field.explanation) not in map(str, notices):
+                lines.append(f"  {field.explanation}")
+        for notice in notices:
+            lines += [f"- {notice}", *(f"  {choice}" for choice in _list_choices(notice))]
+        if preview.bad_row_count:
+            lines.append(f"Rows that cannot be loaded: {preview.bad_row_count}")
+        lines += [f"- {error.describe()}" for error in preview.row_errors[:_MAX_ROW_ERRORS]]
+        for line in lines:
+            # Without characters that control a terminal.
+            self.stdout.write("".join(each if each.isprintable() else " " for each in line))
+        if preview.failure:
+            raise preview.failure
 
     def _print_progress(self, done: int, total: int) -> None:
         """Print the number of records on a terminal, at most once a second."""
@@ -141,31 +134,16 @@ class Command(BaseCommand):
             self.stderr.write(line, str, ending="\n" if done == total else "\r")
 
 
-# The preview -------------------------------------------------------------------------------------
-
-
-def _list_lines(preview: Preview, options: LoadOptions) -> Iterator[str]:
-    yield f"Rows: {preview.row_count}, fields: {len(preview.fields)}"
-    changes = preview.changes.build_notices(replaces=options.mode == Mode.REPLACE)
-    notices = list(map(str, (*preview.notices, *changes)))
-    for field in preview.fields:
-        yield f"- {field.name}: {field.format}{' (chosen)' if field.is_chosen else ''}"
-        if field.explanation and str(field.explanation) not in notices:
-            yield f"  {field.explanation}"
-    for notice in (*preview.notices, *changes):
-        yield from (f"- {notice}", *(f"  {choice}" for choice in _list_choices(notice)))
-    if preview.bad_row_count:
-        yield f"Rows that cannot be loaded: {preview.bad_row_count}"
-    for error in preview.row_errors[:_MAX_ROW_ERRORS]:
-        yield f"- {error.describe()}"
-
-
 # The file -----------------------------------------------------------------------------------------
 
 
 @contextmanager
-def _open_source(options: dict[str, Any]) -> Iterator[_Source]:
-    """Read the source from the arguments; standard input and pipes are copied to a file."""
+def _open_source(options: dict[str, Any]) -> Iterator[tuple[Path | str, str]]:
+    """
+    Find the path or the URL, and the name of the file in messages.
+
+    Standard input and pipes are copied to a file.
+    """
     path, url = options["path"], options["url"]
     if (path is None) == (url is None):
         raise CommandError("Give either a path or --url.")
@@ -203,26 +181,33 @@ def _find_resource(options: dict[str, Any]) -> Resource | None:
     return Resource.objects.filter(**lookup).first()
 
 
-def _get_or_create_resource(options: dict[str, Any]) -> tuple[Resource, bool]:
-    """Get the resource, or create it; the second value is true if it was created."""
+@contextmanager
+def _get_or_create_resource(options: dict[str, Any]) -> Iterator[Resource]:
+    """Get the resource, or create it; a new one is deleted if the block fails."""
+    resource = _find_resource(options)
+    is_new = resource is None
+    chosen = {"pk": options["id"], "language": options["language"], "indexes": options["index"]}
     try:
-        if resource := _find_resource(options):
-            if options["index"]:
-                validate_indexes(options["index"])
-                resource.indexes = options["index"]
-                resource.save(update_fields=["indexes", "modified_at"])
-            return resource, False
-        chosen = {"pk": options["id"], "language": options["language"], "indexes": options["index"]}
-        resource = Resource(
-            name=options["name"],
-            private=options["private"],
-            **{name: value for name, value in chosen.items() if value},
-        )
-        resource.full_clean()
+        if resource is None:
+            resource = Resource(
+                name=options["name"],
+                private=options["private"],
+                **{name: value for name, value in chosen.items() if value},
+            )
+            resource.full_clean()
+            resource.save(force_insert=True)
+        elif options["index"]:
+            validate_indexes(options["index"])
+            resource.indexes = options["index"]
+            resource.save(update_fields=["indexes", "modified_at"])
     except ValidationError as error:
         raise CommandError(" ".join(error.messages)) from error
-    resource.save(force_insert=True)
-    return resource, True
+    try:
+        yield resource
+    except BaseException:
+        if is_new:
+            resource.delete()
+        raise
 
 
 # Failures -----------------------------------------------------------------------------------------
@@ -273,30 +258,25 @@ def _list_choices(message: object, field: str = "") -> list[str]:
 
 
 def add_load_arguments(parser: CommandParser) -> None:
-    for group in Group:
-        arguments = parser.add_argument_group(group.value)
-        for name, option in load_options.items():
-            if option.group == group:
-                _add_argument(arguments, name, option)
-
-
-def _add_argument(group: _ArgumentGroup, name: str, option: Option) -> None:
-    """Add the argument of an option, and the one that chooses nothing, if there is one."""
-    text = describe_option(option).replace("%", "%%")  # argparse fills its own words in
-    given: dict[str, Any] = {"dest": name, "default": SUPPRESS, "help": text}
-    flag, *metavar = name_argument(name, option).split()
-    if not metavar:
-        group.add_argument(flag, action="store_const", const=option.flagged or True, **given)
-        return
-    if option.kind in _REPEATED:
-        given["action"] = "append"
-    if option.choices and not option.is_open:
-        given["choices"] = [value for value in option.choices if value]
-    if option.emptied:
-        group = group.add_mutually_exclusive_group()
-        about = {**given, "action": "store_const", "help": option.emptied}
-        group.add_argument(f"--no-{name}", const=(), **about)
-    group.add_argument(flag, metavar=metavar[0], type=_PARSERS.get(option.kind, str), **given)
+    """Add the argument of each option, and the one that chooses nothing, if there is one."""
+    groups = {each: parser.add_argument_group(each.value) for each in Group}
+    for name, option in load_options.items():
+        group: _ArgumentGroup = groups[option.group]
+        text = describe_option(option).replace("%", "%%")  # argparse fills its own words in
+        given: dict[str, Any] = {"dest": name, "default": SUPPRESS, "help": text}
+        flag, *metavar = name_argument(name, option).split()
+        if not metavar:
+            group.add_argument(flag, action="store_const", const=option.flagged or True, **given)
+            continue
+        if option.kind in _REPEATED:
+            given["action"] = "append"
+        if option.choices and not option.is_open:
+            given["choices"] = [value for value in option.choices if value]
+        if option.emptied:
+            group = group.add_mutually_exclusive_group()
+            about = {**given, "action": "store_const", "help": option.emptied}
+            group.add_argument(f"--no-{name}", const=(), **about)
+        group.add_argument(flag, metavar=metavar[0], type=_PARSERS.get(option.kind, str), **given)
 
 
 def name_argument(name: str, option: Option) -> str:
