@@ -9,7 +9,6 @@ import pytest
 from datastore_search.contrib.files.formats import staging
 from datastore_search.contrib.files.jobs import LoadOptions
 from datastore_search.contrib.files.messages import Notice
-from datastore_search.contrib.files.types import explanations
 from datastore_search.contrib.files.types.inference import collect_type_notices, decide_formats
 
 from ..formats.staging import stage_columns
@@ -18,7 +17,7 @@ from ..formats.staging import stage_columns
 def explain(values: Sequence[str | None]) -> str:
     """Give the reason for a column of text; nothing if there is none to give."""
     with stage_columns({"x": values}) as table:
-        (decision,) = decide_formats(table, LoadOptions(), explain=True)
+        (decision,) = decide_formats(table, LoadOptions())
         assert decision.field_format.name == "text"
         return str(decision.explanation or "")
 
@@ -138,7 +137,7 @@ def test_dates_that_are_written_in_several_ways_have_a_choice_that_keeps_all(
     values: list[str], formats: list[str]
 ) -> None:
     with stage_columns({"x": values}, declared_types=["text"]) as table:
-        (decision,) = decide_formats(table, LoadOptions(), explain=True)
+        (decision,) = decide_formats(table, LoadOptions())
 
     assert decision.explanation is not None
     assert decision.explanation.code == "type.mixed_formats"
@@ -155,13 +154,6 @@ def test_the_sample_covers_the_whole_file(monkeypatch: pytest.MonkeyPatch) -> No
     text = explain(["x"] * 30 + [str(number) for number in range(1_000)])
 
     assert text == "text: all values look like numbers, but 30 of 1030, the first in line 2: “x”"
-
-
-def test_a_load_without_a_preview_explains_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(explanations, "_count_matches", None)
-
-    with stage_columns({"x": ["007"]}) as table:
-        assert decide_formats(table, LoadOptions())[0].explanation is None
 
 
 def test_ambiguous_values_have_a_notice_without_a_preview() -> None:
@@ -192,7 +184,7 @@ def test_declared_types_are_taken_where_all_values_match() -> None:
         "empty": [None, None],
     }
     with stage_columns(columns, declared_types=("float8", "int4", "text", "text", "bool")) as table:
-        decisions = decide_formats(table, LoadOptions(), explain=True)
+        decisions = decide_formats(table, LoadOptions())
 
     assert [decision.field_format.name for decision in decisions] == [
         "float8", "text", "text", "date", "bool",

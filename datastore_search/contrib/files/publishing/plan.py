@@ -174,10 +174,10 @@ def build_plan(
     if replaces:
         if resource.index_kinds != resource.chosen_index_kinds:
             notices.append(Notice("notice.substrings_not_indexed"))
-        decisions = decide_formats(table, options, explain=True)
+        decisions = decide_formats(table, options)
     else:
         merging, lossless, notices = _resolve_merge_options(resource, table, options)
-        decisions = decide_formats(table, merging, explain=True, lossless=lossless)
+        decisions = decide_formats(table, merging, lossless=lossless)
     changes = _compare_fields(resource, table, decisions)
     record_unstorable_values(table, decisions)
     record_key_errors(table, decisions, key)

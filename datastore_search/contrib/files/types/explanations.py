@@ -61,6 +61,25 @@ _BY_CHOICE = {
     ),
 }
 _ISO_NAMES = [kind.name for kind in field_types.values() if kind.has_day]
+#: The names of the formats that may read such values: those in one list read them as the same.
+_WAYS = {
+    "type.mixed_formats": [
+        [f"{kind}{order}" for kind in _ISO_NAMES] for order in ("", ":dmy", ":mdy", ":ymd")
+    ],
+    **{
+        code: [
+            [f"{kind}:{each}{names}" for kind in _ISO_NAMES[:2] for each in (order, short)]
+            for short, order in SHORT_YEAR_ORDERS.items()
+        ]
+        for code, names in (("type.two_digit_years", ""), ("type.month_names", ",en"))
+    },
+    # The unit follows.
+    "type.units": [
+        [f"{INT8.name}:"],
+        [f"{NUMERIC.name}:", f"{NUMERIC.name}:point,"],
+        [f"{NUMERIC.name}:comma,"],
+    ],
+}
 _NUMBER_SIGNS = re.compile("[-+−0-9.,()'’\\s]+")
 #: The reasons that a load reports: a choice or a correction gives the field another type.
 REASONS_FOR_TEXT = {"type.nearly_all", "type.mixed_formats", *_BY_CHOICE}
@@ -131,9 +150,37 @@ def explain_text_columns(table: StagedTable, columns: Sequence[str]) -> dict[str
     }
     counts |= _count_matches(table, STAGED_ROWS, inexact, _EXCEPTIONS)
     empty = Message("type.no_values")
-    return {column: None if column in digits else empty for column in columns} | _explain(
-        table, counts
-    )
+    messages = {column: None if column in digits else empty for column in columns}
+    by_choice: defaultdict[str, list[str]] = defaultdict(list)
+    numbers: list[str] = []
+    mixed: dict[str, Message] = {}
+    for column, some in counts.items():
+        name, count = max(some.items(), key=lambda item: item[1].matching)
+        kind = None if name in _BY_CHOICE else field_formats[name].field_type
+        title = Message(_TITLE_CODES[kind.table_schema_type if kind else name])
+        if not count.is_near:
+            continue
+        if count.share < 1:
+            messages[column] = _explain_nearly_all(table, column, name, count, title)
+        elif kind is None:
+            by_choice[name].append(column)
+        else:
+            message = messages[column] = Message("type.mixed_formats", type=title)
+            if kind is NUMERIC:
+                numbers.append(column)
+            elif kind.has_day:
+                mixed[column] = message
+    totals = {column: next(iter(some.values())).total for column, some in counts.items()}
+    _add_formats(table, "type.mixed_formats", mixed, totals)
+    for code, some_columns in by_choice.items():
+        found = _name_first_cells(table, some_columns, code, _CONDITIONS[code])
+        _add_formats(table, code, found, totals)
+        messages |= found
+    for code, condition in _LOSSES.items():
+        found = _name_first_cells(table, numbers, code, condition)
+        messages |= found
+        numbers = [column for column in numbers if column not in found]
+    return messages
 
 
 def _sample_matches(
@@ -179,44 +226,6 @@ def _count_matches(
     }
 
 
-def _explain(
-    table: StagedTable, counts: Mapping[str, Mapping[str, _MatchCount]]
-) -> dict[str, Message | None]:
-    """Explain columns whose values match formats, given by name, nearly all."""
-    messages: dict[str, Message | None] = {}
-    by_choice: defaultdict[str, list[str]] = defaultdict(list)
-    numbers: list[str] = []
-    mixed: dict[str, Message] = {}
-    for column, some in counts.items():
-        name, count = max(some.items(), key=lambda item: item[1].matching)
-        if not count.is_near:
-            messages[column] = None
-        elif name in _BY_CHOICE and count.share == 1:
-            by_choice[name].append(column)
-        else:
-            kind = None if name in _BY_CHOICE else field_formats[name].field_type
-            title = Message(_TITLE_CODES[kind.table_schema_type if kind else name])
-            if count.share < 1:
-                messages[column] = _explain_nearly_all(table, column, name, count, title)
-                continue
-            message = messages[column] = Message("type.mixed_formats", type=title)
-            if kind is NUMERIC:
-                numbers.append(column)
-            elif kind and kind.has_day:
-                mixed[column] = message
-    totals = {column: next(iter(counts[column].values())).total for column in mixed}
-    _add_formats(table, "type.mixed_formats", mixed, totals)
-    for code, columns in by_choice.items():
-        found = _name_first_cells(table, columns, code, _CONDITIONS[code])
-        _add_formats(table, code, found, {column: counts[column][code].total for column in found})
-        messages |= found
-    for code, condition in _LOSSES.items():
-        found = _name_first_cells(table, numbers, code, condition)
-        messages |= found
-        numbers = [column for column in numbers if column not in found]
-    return messages
-
-
 def _explain_nearly_all(
     table: StagedTable, column: str, name: str, count: _MatchCount, title: Message
 ) -> Message:
@@ -259,10 +268,11 @@ def _add_formats(
     table: StagedTable, code: str, messages: Mapping[str, Message], totals: Mapping[str, int]
 ) -> None:
     """Add to messages the names of the formats that read all values of their columns."""
-    ways = {
-        column: _list_ways(code, each.parameters.get("value", ""))
-        for column, each in messages.items()
-    }
+    ways = {}
+    for column, message in messages.items():
+        value = message.parameters["value"] if code == "type.units" else ""
+        unit = _NUMBER_SIGNS.sub("", value)
+        ways[column] = [[name + unit for name in way] for way in _WAYS[code]]
     candidates = {
         column: [found for each in chain(*some) if (found := find_format(each))]
         for column, some in ways.items()
@@ -274,19 +284,3 @@ def _add_formats(
         shown = read[1:2] if read[0].startswith(INT8.name) else read
         shown = read[:1] if read[0] in _ISO_NAMES else shown
         messages[column].parameters["formats"] = [name for name in shown if name]
-
-
-def _list_ways(code: str, value: str) -> list[list[str]]:
-    """List the names of formats; those that read a text as the same value are in one list."""
-    if code == "type.units":
-        unit = _NUMBER_SIGNS.sub("", value)
-        number = NUMERIC.name
-        pointed = [f"{number}:{unit}", f"{number}:point,{unit}"]
-        return [[f"{INT8.name}:{unit}"], pointed, [f"{number}:comma,{unit}"]]
-    if code == "type.mixed_formats":
-        return [[f"{kind}{order}" for kind in _ISO_NAMES] for order in ("", ":dmy", ":mdy", ":ymd")]
-    names = ",en" if code == "type.month_names" else ""
-    return [
-        [f"{kind}:{each}{names}" for kind in _ISO_NAMES[:2] for each in (order, short)]
-        for short, order in SHORT_YEAR_ORDERS.items()
-    ]

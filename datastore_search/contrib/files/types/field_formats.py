@@ -149,14 +149,12 @@ class Decision:
     """
     The format in which the values of a field are read, and why.
 
-    ``is_chosen`` means that a user chose it, ``is_declared`` that the file declares it.
-    ``explanation`` is None where none is computed.  ``notice`` is what the user should know in
-    any case.
+    ``is_chosen`` means that a user chose it.  ``explanation`` is None for words, which need none.
+    ``notice`` is what the user should know in any case.
     """
 
     field_format: FieldFormat
     is_chosen: bool = False
-    is_declared: bool = False
     explanation: Message | None = None
     notice: Notice | None = None
 
@@ -243,53 +241,42 @@ def _match_existing_date(order: str, clock: str) -> str:
     return match_all(f"({'|'.join(days)}){clock}")
 
 
-def _build_uniform_dates(order: str) -> tuple[tuple[str, ...], ...]:
-    """Require one separator, and one use of zeros before days and before months."""
-    separated = tuple(_match_start(f"[0-9]+[{sign}][0-9]+[{sign}]") for sign in _SEPARATORS)
-    before = {part: f"[0-9]+[{_SEPARATORS}]" * order.index(part) for part in "dm"}
-    zeros = (
-        (_match_start(f"{start}[0-9]{{2}}"), _match_start(f"{start}[1-9]"))
-        for start in before.values()
-    )
-    return (separated, *zeros)
-
-
 def _build_date_format(kind: FieldType, order: str) -> FieldFormat:
     """Build a format of numbers in an order, with a clock if the type has one."""
     digits = {"d": "[0-9]{1,2}", "m": "[0-9]{1,2}", "y": "[0-9]{4}"}
     parts = f"[{_SEPARATORS}]".join(f"({digits[part]})" for part in order)
     iso = _rewrite(f"^{parts}", "-".join(rf"\{order.index(part) + 1}" for part in "ymd"))
-    if not kind.is_timestamp:
-        exists = _match_existing_date(order, "")
-        return FieldFormat(
-            field_type=kind,
-            format=order,
-            inference_conditions=((exists,), *_build_uniform_dates(order)),
-            condition=f"{exists} OR {kind.duckdb.condition}",
-            json_expression=f"CAST(to_json(CAST({iso} AS DATE)) AS VARCHAR)",
+    exists = _match_existing_date(order, _CLOCK if kind.is_timestamp else "")
+    if kind.is_timestamp:
+        styles = ", ".join(f"'%Y-%m-%d{clock}'" for clock in _CLOCK_FORMATS)
+        moment = f"try_strptime(replace({iso}, 'T', ' '), [{styles}])"
+        json_expression = f"strftime({moment}, '\"%Y-%m-%dT%H:%M:%S.000\"')"
+        # No other order reads ISO's dates as another day.
+        condition = (
+            f"{_match_existing_date(order, f'({_CLOCK})?')} OR"
+            f" {_match_start('[0-9]{4}-[0-9]{2}-[0-9]{2}([ T]|$)')}"
+            f" AND {_match_existing_date('ymd', f'({_CLOCK})?')}"
         )
-    styles = ", ".join(f"'%Y-%m-%d{clock}'" for clock in _CLOCK_FORMATS)
+    else:
+        json_expression = f"CAST(to_json(CAST({iso} AS DATE)) AS VARCHAR)"
+        condition = f"{exists} OR {kind.duckdb.condition}"
+    before = {part: f"[0-9]+[{_SEPARATORS}]" * order.index(part) for part in "dm"}
     return FieldFormat(
         field_type=kind,
         format=order,
         inference_conditions=(
-            (_match_existing_date(order, _CLOCK),),
-            *_build_uniform_dates(order),
-            *_UNIFORM_CLOCKS,
+            (exists,),
+            # One separator, and one use of zeros before days and before months.
+            tuple(_match_start(f"[0-9]+[{sign}][0-9]+[{sign}]") for sign in _SEPARATORS),
+            *(
+                (_match_start(f"{start}[0-9]{{2}}"), _match_start(f"{start}[1-9]"))
+                for start in before.values()
+            ),
+            *(_UNIFORM_CLOCKS if kind.is_timestamp else ()),
         ),
-        # No other order reads ISO's dates as another day.
-        condition=f"{_match_existing_date(order, f'({_CLOCK})?')} OR"
-        f" {_match_start('[0-9]{4}-[0-9]{2}-[0-9]{2}([ T]|$)')}"
-        f" AND {_match_existing_date('ymd', f'({_CLOCK})?')}",
-        json_expression=f"strftime(try_strptime(replace({iso}, 'T', ' '), [{styles}]),"
-        " '\"%Y-%m-%dT%H:%M:%S.000\"')",
+        condition=condition,
+        json_expression=json_expression,
     )
-
-
-def _build_date_groups(kind: FieldType) -> tuple[FormatGroup, ...]:
-    """Build the groups of a type: the year first, or the ambiguous day or month."""
-    day, month, year = (_build_date_format(kind, order) for order in _DAY_ORDERS)
-    return FormatGroup(_DATE_GUARD, ((year,),)), FormatGroup(_DATE_GUARD, ((day,), (month,)))
 
 
 @cache
@@ -397,15 +384,6 @@ def _build_number_format(kind: FieldType, format_name: str, signs: str, point: s
     )
 
 
-_SPACED, _POINT, _COMMA = (
-    tuple(_build_number_format(kind, name, signs, point) for kind in _NUMBER_TYPES)
-    for name, signs, point in (
-        ("spaced", _SPACES, "."),
-        ("point", f",{_SPACES}", "."),
-        ("comma", f".{_SPACES}", ","),
-    )
-)
-
 # All that are inferred ----------------------------------------------------------------------------
 
 #: The formats that are inferred, beside text, in the order in which they are tested.
@@ -415,10 +393,39 @@ format_groups: tuple[FormatGroup, ...] = (
         for each in _DEFAULT_FORMATS.values()
         if each.is_inferred and each is not TEXT
     ),
-    *(group for kind in _DATE_TYPES for group in _build_date_groups(kind)),
+    *(
+        group
+        for kind in _DATE_TYPES
+        for group in (
+            FormatGroup(_DATE_GUARD, ((_build_date_format(kind, "ymd"),),)),
+            FormatGroup(
+                _DATE_GUARD,
+                ((_build_date_format(kind, "dmy"),), (_build_date_format(kind, "mdy"),)),
+            ),
+        )
+    ),
     # With decimals, numbers that have spaces are those of the next group.
-    FormatGroup(_NUMBER_GUARD, (tuple(each for each in _SPACED if each.field_type.is_integer),)),
-    FormatGroup(_NUMBER_GUARD, (_POINT, _COMMA)),
+    FormatGroup(
+        _NUMBER_GUARD,
+        (
+            tuple(
+                _build_number_format(kind, "spaced", _SPACES, ".")
+                for kind in _NUMBER_TYPES
+                if kind.is_integer
+            ),
+        ),
+    ),
+    FormatGroup(
+        _NUMBER_GUARD,
+        (
+            tuple(
+                _build_number_format(kind, "point", f",{_SPACES}", ".") for kind in _NUMBER_TYPES
+            ),
+            tuple(
+                _build_number_format(kind, "comma", f".{_SPACES}", ",") for kind in _NUMBER_TYPES
+            ),
+        ),
+    ),
 )
 
 field_formats: Mapping[str, FieldFormat] = _DEFAULT_FORMATS | {
@@ -446,7 +453,28 @@ def _find_unit_format(type_name: str, format_name: str) -> FieldFormat | None:
         return None
     if len(unit) > MAX_UNIT_LENGTH or unit in _NAMES_OF_FORMATS or not _UNIT.fullmatch(unit):
         return None
-    number = f"({_build_number(unit)})"
+    sign = re.escape(unit)
+    before, after = f"{sign}{_BLANKS}", f"{_BLANKS}{sign}"
+    plain = f"{_SIGN}{_BLANKS}(?:{before}{_SIGN}{_BLANKS}{_NUMBER}|{_NUMBER}{after})"
+    negative = [
+        rf"\({_BLANKS}{before}{_NUMBER}{_BLANKS}\)",
+        rf"\({_BLANKS}{_NUMBER}{after}{_BLANKS}\)",
+        rf"\({_BLANKS}{_NUMBER}{_BLANKS}\){after}",
+        rf"{before}\({_BLANKS}{_NUMBER}{_BLANKS}\)",
+    ]
+    wrapped = f"(?:{'|'.join(negative)})"
+    of_plain, of_wrapped = (
+        _rewrite(
+            f"^(?:{pattern})$",
+            "".join(rf"\{number + 1}" for number in range(re.compile(pattern).groups)),
+        )
+        for pattern in (plain, wrapped)
+    )
+    # With a minus sign, and null without the unit.
+    number = (
+        f"(CASE WHEN {match_all(plain)} THEN replace({of_plain}, '−', '-')"
+        f" WHEN {match_all(wrapped)} THEN '-' || {of_wrapped} END)"
+    )
 
     def bind(template: str) -> str:
         return template.replace("{v}", number)
@@ -461,29 +489,6 @@ def _find_unit_format(type_name: str, format_name: str) -> FieldFormat | None:
         condition=bind(base.condition),
         json_expression=bind(base.json_expression),
         unit=unit,
-    )
-
-
-def _build_number(unit: str) -> str:
-    """Build the number of a text ``{v}``, with a minus sign; null without the unit."""
-    sign = re.escape(unit)
-    before, after = f"{sign}{_BLANKS}", f"{_BLANKS}{sign}"
-    plain = f"{_SIGN}{_BLANKS}(?:{before}{_SIGN}{_BLANKS}{_NUMBER}|{_NUMBER}{after})"
-    negative = [
-        rf"\({_BLANKS}{before}{_NUMBER}{_BLANKS}\)",
-        rf"\({_BLANKS}{_NUMBER}{after}{_BLANKS}\)",
-        rf"\({_BLANKS}{_NUMBER}{_BLANKS}\){after}",
-        rf"{before}\({_BLANKS}{_NUMBER}{_BLANKS}\)",
-    ]
-    wrapped = f"(?:{'|'.join(negative)})"
-
-    def select_groups(pattern: str) -> str:
-        groups = "".join(rf"\{number + 1}" for number in range(re.compile(pattern).groups))
-        return _rewrite(f"^(?:{pattern})$", groups)
-
-    return (
-        f"CASE WHEN {match_all(plain)} THEN replace({select_groups(plain)}, '−', '-')"
-        f" WHEN {match_all(wrapped)} THEN '-' || {select_groups(wrapped)} END"
     )
 
 

@@ -48,11 +48,24 @@ def match_formats(
     first = _test_formats(table, _select_first_rows(table), groups)
     if table.count_rows() <= table.sample_size:
         return {column: candidates.matches for column, candidates in first.items()}
-    empty_so_far = {column: groups[column] for column in columns if column not in first}
-    later = _test_formats(table, STAGED_ROWS, empty_so_far)
-    return {column: each.matches for column, each in later.items()} | _test_first_matches(
-        table, first
+    narrowest = {column: each.group for column, each in first.items() if each.group}
+    met = find_conditions_met(
+        table,
+        STAGED_ROWS,
+        {
+            column: [each for each in group.conditions if each in first[column].met]
+            for column, group in narrowest.items()
+        },
     )
+    matches = {column: group.match_formats(met[column]) for column, group in narrowest.items()}
+    others = {
+        column: tuple(group for group in first[column].groups if group is not narrowest[column])
+        for column, found in matches.items()
+        if not found
+    }
+    empty_so_far = {column: groups[column] for column in columns if column not in first}
+    tested = _test_formats(table, STAGED_ROWS, others | empty_so_far)
+    return matches | {column: each.matches for column, each in tested.items()}
 
 
 def _select_first_rows(table: StagedTable) -> Composed:
@@ -119,29 +132,6 @@ def _test_formats(
         for column, met in find_conditions_met(table, relation, untested).items():
             candidates[column] = candidates[column].add_met(met, guarded=guarded)
     return candidates
-
-
-def _test_first_matches(
-    table: StagedTable, first: Mapping[str, _Candidates]
-) -> dict[str, tuple[FieldFormat, ...]]:
-    """Test on all rows what the first rows match: the narrowest group, then the others."""
-    narrowest = {column: each.group for column, each in first.items() if each.group}
-    met = find_conditions_met(
-        table,
-        STAGED_ROWS,
-        {
-            column: [each for each in group.conditions if each in first[column].met]
-            for column, group in narrowest.items()
-        },
-    )
-    matches = {column: group.match_formats(met[column]) for column, group in narrowest.items()}
-    others = {
-        column: tuple(group for group in first[column].groups if group is not narrowest[column])
-        for column, found in matches.items()
-        if not found
-    }
-    tested = _test_formats(table, STAGED_ROWS, others)
-    return matches | {column: each.matches for column, each in tested.items()}
 
 
 def find_conditions_met(

@@ -22,11 +22,6 @@ class BadRowsChoice(StrEnum):
     SKIP = "skip"
 
 
-def _check_types(types: Mapping[str, str]) -> None:
-    for name in types.values():
-        parse_field_format(name)
-
-
 @dataclass(frozen=True, slots=True)
 class LoadOptions(ReadOptions):
     """
@@ -90,7 +85,7 @@ class LoadOptions(ReadOptions):
         section="types",
         group=Group.VALUES,
         kind=Kind.PAIRS,
-        check=_check_types,
+        check=lambda types: [parse_field_format(name) for name in types.values()],
         flag="--type",
         is_in_upload=False,
     )

@@ -67,7 +67,13 @@ def parse_table_schema(given: object) -> TableSchema:
         raise InvalidSchema("schema.duplicate_name")
     described = {name: value for level in levels for name, value in level.items() if value}
     notices: list[Notice] = []
-    types = {each["name"]: _choose_format(each, notices) for each in fields}
+    types: dict[str, str] = {}
+    for each in fields:
+        chosen = _choose_format(each)
+        types[each["name"]] = chosen or ""
+        if chosen is None:
+            wanted = {"type": each.get("type"), "format": each.get("format") or "default"}
+            notices.append(Notice("notice.format_ignored", field=each["name"], **wanted))
     ignored = {*_UNSUPPORTED_OF_PACKAGE & described.keys()}
     for each in (described, *fields):
         ignored |= {name for name in _UNSUPPORTED if each.get(name)}
@@ -76,6 +82,16 @@ def parse_table_schema(given: object) -> TableSchema:
         ignored.add("missingValues")
     if ignored:
         notices.append(Notice("notice.schema_ignored", names=", ".join(sorted(ignored))))
+    missing_values = [
+        each.get("value") if isinstance(each, Mapping) else each
+        for each in _get_list(schema, "missingValues")
+    ]
+    if not all(isinstance(value, str) for value in missing_values):
+        raise InvalidSchema("schema.missing_value_not_a_text")
+    key = schema.get("primaryKey")
+    key = [key] if isinstance(key, str) else key
+    if key and key != [ID] and not (isinstance(key, list) and all(name in names for name in key)):
+        raise InvalidSchema("schema.unknown_key")
     return TableSchema(
         types={name: format_name for name, format_name in types.items() if format_name},
         descriptions={
@@ -86,8 +102,9 @@ def parse_table_schema(given: object) -> TableSchema:
             )
             for each in fields
         },
-        missing_values=_parse_missing_values(schema),
-        primary_key=_parse_primary_key(schema, names),
+        # An empty cell is null in any case.
+        missing_values=tuple(value for value in dict.fromkeys(missing_values) if value),
+        primary_key=tuple(key) if key and key != [ID] else None,
         notices=tuple(notices),
     )
 
@@ -131,27 +148,6 @@ def _check_field(given: object, position: int) -> Mapping[str, Any]:
     return given
 
 
-def _parse_missing_values(schema: Mapping[str, Any]) -> tuple[str, ...]:
-    """Parse the texts that stand for no value; an empty cell always does."""
-    found = []
-    for given in _get_list(schema, "missingValues"):
-        value = given.get("value") if isinstance(given, Mapping) else given
-        if not isinstance(value, str):
-            raise InvalidSchema("schema.missing_value_not_a_text")
-        found.append(value)
-    return tuple(value for value in dict.fromkeys(found) if value)
-
-
-def _parse_primary_key(schema: Mapping[str, Any], names: Sequence[str]) -> tuple[str, ...] | None:
-    given = schema.get("primaryKey")
-    if not given or given in (ID, [ID]):
-        return None
-    key = [given] if isinstance(given, str) else given
-    if not isinstance(key, list) or not all(name in names for name in key):
-        raise InvalidSchema("schema.unknown_key")
-    return tuple(key)
-
-
 #: Properties of a schema and its fields that a resource does not support.
 _UNSUPPORTED = {
     "constraints",
@@ -178,7 +174,7 @@ _NESTED = frozenset({"array", "object", "geojson"})
 _UNSUPPORTED_TYPES = frozenset({"duration", "geopoint", "list", "yearmonth"})
 
 
-def _choose_format(given: Mapping[str, Any], notices: list[Notice]) -> str:
+def _choose_format(given: Mapping[str, Any]) -> str | None:
     """Choose the format of a field by its properties; empty where its values decide."""
     own_type, type_name = given.get(OWN_TYPE), given.get("type", "any")
     own = field_types.get(own_type) if isinstance(own_type, str) else None
@@ -194,25 +190,17 @@ def _choose_format(given: Mapping[str, Any], notices: list[Notice]) -> str:
     ]
     if not kinds and type_name not in _UNSUPPORTED_TYPES:
         raise InvalidSchema("schema.unknown_type", type=type_name)
-    if type_name == "year":
-        return kinds[0].name
-    if not kinds:
-        chosen = None
-    elif kinds[0].is_number:
-        chosen = _choose_number_format(sorted(kinds, key=attrgetter("is_double")), given)
-    elif kinds[0].is_moment:
-        chosen = _choose_moment(kinds, given)
-    else:
-        fits = not kinds[0].is_boolean or all(
-            {*_get_words(given, name)} <= known for name, known in _BOOLEANS
-        )
-        chosen = kinds[0].name if fits else None
-    if chosen is None:
-        wanted = given.get("format") or "default"
-        notices.append(
-            Notice("notice.format_ignored", field=given["name"], type=type_name, format=wanted)
-        )
-    return chosen or ""
+    if kinds and kinds[0].is_moment:
+        return _choose_moment(kinds, given)
+    if kinds and kinds[0].is_number and type_name != "year":
+        return _choose_number_format(sorted(kinds, key=attrgetter("is_double")), given)
+    is_read = bool(kinds)
+    for name, known in _BOOLEANS if kinds and kinds[0].is_boolean else ():
+        words = given.get(name, [])
+        if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
+            raise InvalidSchema("schema.not_a_list_of_texts", name=name, field=given["name"])
+        is_read = is_read and {*words} <= known
+    return kinds[0].name if is_read else None
 
 
 _GROUPS = {"", ",", ".", " ", "\u00a0", "\u202f", "'", "\u2019"}
@@ -241,19 +229,18 @@ _BOOLEANS = (
 )
 
 
-def _get_words(given: Mapping[str, Any], name: str) -> list[str]:
-    words = given.get(name, [])
-    if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
-        raise InvalidSchema("schema.not_a_list_of_texts", name=name, field=given["name"])
-    return words
-
-
-_DAY = re.compile(r"%-?([dmY])([-/.])%-?([dmY])\2%-?([dmY])")
-_CLOCK = re.compile(r"[ T]%-?(H:%M(:%S)?|I:%M(:%S)? ?%p)")
+_MOMENT = re.compile(
+    r"%-?([dmY])([-/.])%-?([dmY])\2%-?([dmY])"
+    r"([ T](%-?(H:%M(:%S)?|I:%M(:%S)? ?%p)|%H:%M:%S\..*))?"
+)
 
 
 def _choose_moment(kinds: Sequence[FieldType], given: Mapping[str, Any]) -> str | None:
-    """Choose by the format; in the first drafts of Table Schema it began with ``fmt:``."""
+    """
+    Choose by the format; in the first drafts of Table Schema it began with ``fmt:``.
+
+    Of a pattern of strptime, the order of its parts is the format.
+    """
     pattern = str(given.get("format") or "default").removeprefix("fmt:")
     if pattern == "any":
         return ""
@@ -261,18 +248,10 @@ def _choose_moment(kinds: Sequence[FieldType], given: Mapping[str, Any]) -> str 
         return FORMAT_SEPARATOR.join(kind.name for kind in kinds)
     if kinds[-1].has_zone and pattern.startswith("%Y-%m-%d") and pattern.endswith(("%z", "Z")):
         return kinds[-1].name
-    return _choose_date_order(kinds[0], pattern)
-
-
-def _choose_date_order(kind: FieldType, pattern: str) -> str | None:
-    """Choose by a pattern of strptime: the order of its parts is the format."""
-    day = _DAY.match(pattern)
-    rest = pattern[day.end() :] if day else ""
-    if not day or not kind.has_day or bool(rest) != kind.is_timestamp:
+    kind, found = kinds[0], _MOMENT.fullmatch(pattern)
+    if not found or not kind.has_day or bool(found[5]) != kind.is_timestamp:
         return None
-    if rest and not _CLOCK.fullmatch(rest) and not rest.startswith(("T%H:%M:%S.", " %H:%M:%S.")):
-        return None
-    order = "".join(day.group(1, 3, 4)).lower()
-    if order == "ymd" and day[2] == "-" and "%-" not in pattern and "%I" not in pattern:
+    order = "".join(found.group(1, 3, 4)).lower()
+    if order == "ymd" and found[2] == "-" and "%-" not in pattern and "%I" not in pattern:
         return kind.name
     return f"{kind.name}:{order}" if order in {"dmy", "mdy", "ymd"} else None
