@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import atexit
 import json
+import subprocess
 from collections import deque
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,6 @@ import duckdb
 from datastore_search.conf import conf
 from datastore_search.contrib.files.conf import conf as files_conf
 from datastore_search.contrib.files.formats import child, process, staging
-from datastore_search.contrib.files.formats.options import ReadOptions
 from datastore_search.contrib.files.sources.limits import ReadingLimits
 from datastore_search.guards import child_processes
 
@@ -27,13 +27,8 @@ _WORKBOOKS = (".xlsx", ".xls", ".ods")
 #: Whether files are read in the process of the test: set per thread, as two may load at once.
 _is_reading_here: ContextVar[bool] = ContextVar("is_reading_here", default=False)
 _is_reading_workbooks: ContextVar[bool] = ContextVar("is_reading_workbooks", default=False)
-_has_no_child: ContextVar[bool] = ContextVar("has_no_child", default=False)
 
-_run_child, _start_child, _send_request = (
-    process._run_child,
-    child_processes.start_child,
-    process._send_request,
-)
+_start_child, _send_request = child_processes.start_child, process._send_request
 
 
 @contextmanager
@@ -54,39 +49,37 @@ def read_in_test_process(*, workbooks: bool = False) -> Iterator[None]:
         _is_reading_here.reset(token)
 
 
-def _run(
-    path: Path, options: ReadOptions, name: str, folder: Path, *interrupter: Any
-) -> dict[str, Any]:
-    can_read_here = _is_reading_workbooks.get() or not name.endswith(_WORKBOOKS)
-    token = _has_no_child.set(_is_reading_here.get() and can_read_here)
-    try:
-        return _run_child(path, options, name, folder, *interrupter)
-    finally:
-        _has_no_child.reset(token)
+class _LateChild:
+    """A child that is started where the file is not read here."""
 
+    def __init__(self, start: Callable[[], subprocess.Popen[bytes]]) -> None:
+        self._start = start
+        self._process: subprocess.Popen[bytes] | None = None
 
-class _EndedChild:
-    """A child that has done its work."""
+    @property
+    def returncode(self) -> int | None:
+        return self._process.returncode if self._process else 0
 
-    returncode = 0
+    def wait(self, timeout: float) -> None:
+        if self._process:
+            self._process.wait(timeout)
 
-    def wait(self, _timeout: float) -> None:
-        """Wait for nothing."""
+    def start(self) -> subprocess.Popen[bytes]:
+        self._process = self._start()
+        return self._process
 
 
 @contextmanager
 def _start(module: str, log: Any) -> Iterator[Any]:
-    if _has_no_child.get():
-        yield _EndedChild()
-    else:
-        with _start_child(module, log) as child_process:
-            yield child_process
+    with ExitStack() as stack:
+        yield _LateChild(lambda: stack.enter_context(_start_child(module, log)))
 
 
 def _answer(child_process: Any, request: bytes, interrupter: Any) -> bytes:
-    if not _has_no_child.get():
-        return _send_request(child_process, request, interrupter)
     parameters = json.loads(request)
+    needs_child = parameters["name"].endswith(_WORKBOOKS) and not _is_reading_workbooks.get()
+    if needs_child or not _is_reading_here.get():
+        return _send_request(child_process.start(), request, interrupter)
     limits = ReadingLimits.for_file(Path(parameters["path"]))
     return json.dumps(child._answer_request(parameters, limits)).encode()
 
@@ -152,4 +145,4 @@ def _restrict(area: staging.StagingArea, path: Path) -> None:
 
 patch.object(staging, "_connect", _connect).start()
 patch.multiple(staging.StagingArea, open=_open, restrict=_restrict).start()
-patch.multiple(process, _run_child=_run, start_child=_start, _send_request=_answer).start()
+patch.multiple(process, start_child=_start, _send_request=_answer).start()

@@ -417,7 +417,7 @@ def test_a_panic_of_calamine_is_a_damaged_workbook(
     def raise_panic(*_arguments: object) -> None:
         raise PanicException
 
-    monkeypatch.setattr(workbooks, "_choose_sheet", raise_panic)
+    monkeypatch.setattr(workbooks, "_open_workbook", raise_panic)
 
     failure = get_read_failure(read_workbook, path, build_workbook(["a"], [1]))
 

@@ -93,11 +93,6 @@ _is_json = _matches(
 _is_xml = _matches(r"<(\?xml|!doctype)\b", suffixes=(".xml", ".rdf", ".rss", ".atom"), maybe="<")
 
 
-def _is_geopackage(start: Start) -> bool:
-    is_named = start.content[_PROGRAM] in _GEOPACKAGE_PROGRAMS or start.name.endswith(".gpkg")
-    return start.content.startswith(_SQLITE) and is_named
-
-
 #: The formats of other apps, which are recognised before those of this one.  Their functions are
 #: in modules that the reading process can import: it has neither models nor the portal's settings.
 input_formats: Table[InputFormat] = Table("input formats")
@@ -107,7 +102,15 @@ formats = (
     InputFormat(
         "Shapefile", lambda _: False, ".geo:read_shapefile", "geo", unpack=unpack_shapefile
     ),
-    InputFormat("GeoPackage", _is_geopackage, ".geo:read_geopackage", "geo"),
+    InputFormat(
+        "GeoPackage",
+        lambda start: (
+            start.content.startswith(_SQLITE)
+            and (start.content[_PROGRAM] in _GEOPACKAGE_PROGRAMS or start.name.endswith(".gpkg"))
+        ),
+        ".geo:read_geopackage",
+        "geo",
+    ),
     InputFormat("SQLite", _begins(_SQLITE)),
     InputFormat("PDF", _begins(b"%PDF-")),
     InputFormat("PNG", _begins(b"\x89PNG")),

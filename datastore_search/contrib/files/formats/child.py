@@ -80,28 +80,20 @@ def main() -> None:
 
 
 def _answer_request(request: dict[str, Any], limits: ReadingLimits) -> dict[str, Any]:
-    options = ReadOptions.from_json(request["options"])
+    path, options = Path(request["path"]), ReadOptions.from_json(request["options"])
     try:
         formats = pickle.loads(bytes.fromhex(request["formats"]))  # noqa: S301 - the parent process wrote it
         input_formats.add(*formats)
         with create_staging_area(Path(request["folder"]), limits) as staging_area:
-            staging_area.restrict(Path(request["path"]))
-            table = read_file(Path(request["path"]), options, staging_area, name=request["name"])
-        return {
-            "table": {
-                "names": table.names,
-                "labels": table.labels,
-                "declared_types": table.declared_types,
-                "has_header": table.has_header,
-                "notices": [notice.to_json() for notice in table.notices],
-            }
-        }
+            staging_area.restrict(path)
+            table = read_file(path, options, staging_area, name=request["name"])
+        members = ("names", "labels", "declared_types", "has_header")
+        notices = [notice.to_json() for notice in table.notices]
+        return {"table": {**{name: getattr(table, name) for name in members}, "notices": notices}}
     except LoadFailed as failure:
         return {"failure": failure.to_json()}
     except BaseException as error:  # noqa: BLE001 - the parent gets it, whatever it is
-        shortage = find_shortage(error)
-        if is_file_too_large(error):
-            shortage = limits.unpacked_failure
+        shortage = limits.unpacked_failure if is_file_too_large(error) else find_shortage(error)
         return {"failure": shortage.to_json()} if shortage else {"error": traceback.format_exc()}
 
 

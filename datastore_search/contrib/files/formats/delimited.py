@@ -11,7 +11,6 @@ DuckDB reads the good rows from a copy that has each row's line.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
@@ -59,8 +58,17 @@ def read_delimited(path: Path, options: ReadOptions, staging_area: StagingArea) 
             empty_rows = _stage_row_by_row(source, layout, staging_area)
         if width > 1:  # in a file of one field such a row is a record without a value
             empty_rows += staging_area.rows.delete_empty(width)
-        width = _drop_empty_columns(layout.header, staging_area)
-        dropped = len(layout.header) - width
+        # Columns at the end that have neither name nor value are dropped.
+        header = tuple(cell.strip() for cell in layout.header)
+        named = max((at for at, name in enumerate(header, start=1) if name), default=1)
+        count_values = SQL("SELECT count(nullif({}, '')) FROM {}").format
+        while width > named:
+            last = get_column(width - 1)
+            if staging_area.fetch_value(count_values(last, STAGED_ROWS)):
+                break
+            staging_area.execute(SQL("ALTER TABLE {} DROP COLUMN {}").format(STAGED_ROWS, last))
+            width -= 1
+        dropped, header = len(header) - width, header[:width]
         footer = find_staged_footer(staging_area, width)
         if footer and options.footer == SKIP_FOOTER:
             below = SQL(">= {}").format(quote_literal(footer[0]))
@@ -68,7 +76,6 @@ def read_delimited(path: Path, options: ReadOptions, staging_area: StagingArea) 
             staging_area.execute(SQL("DELETE FROM {} WHERE line {}").format(ROW_ERRORS, below))
     except duckdb.OutOfMemoryException as error:
         raise LoadFailed("load.out_of_memory") from error
-    header = tuple(cell.strip() for cell in layout.header[:width])
     return StagedTable(
         staging_area=staging_area,
         names=make_unique_names(header),
@@ -90,7 +97,7 @@ def read_delimited(path: Path, options: ReadOptions, staging_area: StagingArea) 
 
 def _stage_regular(path: Path, layout: Layout, staging_area: StagingArea) -> bool:
     """Read the file by DuckDB, and return whether each of its lines is in one of the rows."""
-    lines = _count_lines(path, layout.dialect.quote.encode())
+    lines = _Lines.from_file(path, layout.dialect.quote.encode())
     width = len(layout.header)
     if lines.are_mixed or (width == 1 and lines.are_blank_at_end):
         return False
@@ -145,35 +152,68 @@ class _Lines(NamedTuple):
     are_blank_at_end: bool
     have_quotes: bool
 
-
-def _count_lines(path: Path, quote: bytes) -> _Lines:
-    feeds = returns = both = blank = 0
-    have_quotes = False
-    with path.open("rb") as file:
-        while block := file.read(_BLOCK_BYTES):
-            if block.endswith(b"\r"):
-                block += file.read(1)
-            feeds += block.count(b"\n")
-            returns += block.count(b"\r")
-            both += block.count(b"\r\n")
-            have_quotes = have_quotes or quote in block
-            content = block.rstrip(b"\r\n")
-            tail = block[len(content) :]
-            ends = tail.count(b"\n") + tail.count(b"\r") - tail.count(b"\r\n")
-            blank = ends if content else blank + ends
-    number = feeds + returns - both - blank + 1
-    return _Lines(number, bool(feeds), bool(feeds) and returns > both, blank > 1, have_quotes)
+    @classmethod
+    def from_file(cls, path: Path, quote: bytes) -> _Lines:
+        feeds = returns = both = blank = 0
+        have_quotes = False
+        with path.open("rb") as file:
+            while block := file.read(_BLOCK_BYTES):
+                if block.endswith(b"\r"):
+                    block += file.read(1)
+                feeds += block.count(b"\n")
+                returns += block.count(b"\r")
+                both += block.count(b"\r\n")
+                have_quotes = have_quotes or quote in block
+                content = block.rstrip(b"\r\n")
+                tail = block[len(content) :]
+                ends = tail.count(b"\n") + tail.count(b"\r") - tail.count(b"\r\n")
+                blank = ends if content else blank + ends
+        number = feeds + returns - both - blank + 1
+        return cls(number, bool(feeds), bool(feeds) and returns > both, blank > 1, have_quotes)
 
 
 # Row by row ---------------------------------------------------------------------------------------
 
 
 def _stage_row_by_row(path: Path, layout: Layout, staging_area: StagingArea) -> int:
-    """Let DuckDB read the good rows; return the number of those that have delimiters alone."""
+    """
+    Let DuckDB read a copy of the good rows, each behind its line, and the errors of the others.
+
+    Return the number of rows that have delimiters alone.
+    """
     rows_path, errors_path = staging_area.folder / "rows", staging_area.folder / "errors"
-    count, longest_bytes, empty_rows = _copy_rows(path, layout, rows_path, errors_path)
+    delimiter, width = layout.dialect.delimiter.encode(), len(layout.header)
+    count = bad_rows = empty_rows = blank_rows = longest_bytes = 0
+    with path.open("rb") as file, rows_path.open("wb") as rows, errors_path.open("wb") as errors:
+        # In a file of one field a blank line is a record without a value, but not at the end.
+        for row in scan_rows(file, layout.dialect, layout.start, with_blank=width == 1):
+            if row.line < layout.below:
+                continue
+            if width == 1 and not row.text and not row.error:
+                blank_rows += 1
+                continue
+            blank_lines = range(row.line - blank_rows, row.line)
+            rows.writelines(b"%d%b\n" % (line, delimiter) for line in blank_lines)
+            count, blank_rows = count + blank_rows, 0
+            if row.cells != width and row.is_blank:
+                continue
+            # More delimiters at the end do no harm.
+            text = row.text.removesuffix(delimiter * (row.cells - width))
+            if row.cells == width or len(text) < len(row.text):
+                written = b"%d%b%b\n" % (row.line, delimiter, text)
+                rows.write(written)
+                longest_bytes = max(longest_bytes, len(written))
+                count += 1
+            elif row.error or text.replace(delimiter, b""):
+                quoted = _quote_error(row.error, row.cells, width)
+                errors.write(b'%d,"%b"\n' % (row.line, quoted))
+                bad_rows += 1
+                if bad_rows > max(_MAX_BAD_ROWS, count):
+                    raise UnknownDialect
+            else:
+                empty_rows += 1
     options = _build_options(layout, max(_USUAL_ROW_BYTES, longest_bytes))
-    source = read_csv(rows_path, ["line", *list_columns(len(layout.header))], **options)
+    source = read_csv(rows_path, ["line", *list_columns(width)], **options)
     try:
         staging_area.execute(SQL("CREATE TABLE {} AS FROM {}").format(STAGED_ROWS, source))
     except _IRREGULAR as error:
@@ -186,72 +226,7 @@ def _stage_row_by_row(path: Path, layout: Layout, staging_area: StagingArea) -> 
     return empty_rows
 
 
-def _copy_rows(
-    path: Path, layout: Layout, rows_path: Path, errors_path: Path
-) -> tuple[int, int, int]:
-    """
-    Copy the good rows of a file, each behind its line, and write the errors of the others.
-
-    Return the number of good rows, the bytes of the longest, and the number of empty rows.
-    """
-    delimiter, width = layout.dialect.delimiter.encode(), len(layout.header)
-    count = bad_rows = empty_rows = blank_rows = longest_bytes = 0
-    with path.open("rb") as file, rows_path.open("wb") as rows, errors_path.open("wb") as errors:
-        # In a file of one field a blank line is a record without a value, but not at the end.
-        for row in scan_rows(file, layout.dialect, layout.start, with_blank=width == 1):
-            if row.line < layout.below:
-                continue
-            if width == 1 and not row.text and not row.error:
-                blank_rows += 1
-                continue
-            for line in range(row.line - blank_rows, row.line):
-                rows.write(b"%d%b\n" % (line, delimiter))
-            count, blank_rows = count + blank_rows, 0
-            if row.cells != width and row.is_blank:
-                continue
-            # More delimiters at the end do no harm.
-            text = row.text.removesuffix(delimiter * (row.cells - width))
-            if row.cells == width or len(text) < len(row.text):
-                written = b"%d%b%b\n" % (row.line, delimiter, text)
-                rows.write(written)
-                longest_bytes = max(longest_bytes, len(written))
-                count += 1
-            elif row.error or text.replace(delimiter, b""):
-                about = (
-                    _quote_error(row.error) if row.error else _quote_width_error(row.cells, width)
-                )
-                errors.write(b"%d,%b\n" % (row.line, about))
-                bad_rows += 1
-                if bad_rows > _MAX_BAD_ROWS and bad_rows > count:
-                    raise UnknownDialect
-            else:
-                empty_rows += 1
-    return count, longest_bytes, empty_rows
-
-
 @lru_cache(maxsize=1_000)  # there may be millions of such rows
-def _quote_width_error(cells: int, width: int) -> bytes:
-    return _quote_error(BadRow("row.cell_count", cells=cells, header=width))
-
-
-def _quote_error(error: BadRow) -> bytes:
-    return b'"%b"' % json.dumps(error.to_json(), ensure_ascii=False).replace('"', '""').encode()
-
-
-# Columns ------------------------------------------------------------------------------------------
-
-
-def _drop_empty_columns(header: Sequence[str], staging_area: StagingArea) -> int:
-    """Drop columns at the end that have neither name nor value, and return the new width."""
-    width = len(header)
-    named = max((at for at, name in enumerate(header, start=1) if name.strip()), default=1)
-    if named == width:
-        return width
-    counts = (SQL("count(nullif({}, ''))").format(get_column(at)) for at in range(named, width))
-    query = SQL("SELECT {} FROM {}").format(SQL(", ").join(counts), STAGED_ROWS)
-    found = staging_area.execute(query).fetchone() or ()
-    drop = SQL("ALTER TABLE {} DROP COLUMN {}")
-    while width > named and not found[width - 1 - named]:
-        width -= 1
-        staging_area.execute(drop.format(STAGED_ROWS, get_column(width)))
-    return width
+def _quote_error(error: BadRow | None, cells: int, width: int) -> bytes:
+    error = error or BadRow("row.cell_count", cells=cells, header=width)
+    return json.dumps(error.to_json(), ensure_ascii=False).replace('"', '""').encode()

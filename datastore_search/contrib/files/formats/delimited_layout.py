@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from io import BytesIO
 from itertools import islice
 from pathlib import Path
@@ -76,8 +77,20 @@ def find_layout(path: Path, options: ReadOptions) -> Layout:
     ``file.nothing_below_skipped``.
     """
     sample = _Sample.from_file(path, options)
-    read = [_read_candidate(sample, dialect) for dialect in _list_dialects(sample)]
-    candidates = [candidate for candidate in read if candidate]
+    delimiters: tuple[str, ...] = (*_DELIMITERS, _NO_DELIMITER)
+    if known := options.delimiter or sample.declared_delimiter:
+        delimiter = _WORDS.get(known.strip().lower(), known)
+        is_too_long = len(delimiter.encode()) > _MAX_DELIMITER_BYTES
+        if is_too_long or re.search("[\"'\\\\\r\n\0]", delimiter):
+            raise LoadFailed("option.invalid_delimiter", delimiter=known)
+        delimiters = (delimiter,)
+    # The possible dialects, the likely ones first.
+    dialects = [Dialect(delimiter) for delimiter in delimiters]
+    if b'\\"' in sample.text:
+        dialects += [Dialect(delimiter, escape="\\") for delimiter in delimiters]
+    if _SINGLE_QUOTES.search(sample.text):
+        dialects += [Dialect(delimiter, "'", "'") for delimiter in delimiters]
+    candidates = [each for each in map(partial(_Candidate.read, sample), dialects) if each]
     if candidates:
         return max(candidates, key=_Candidate.compute_score).build_layout()
     if sample.start.offset:
@@ -111,22 +124,6 @@ class _Sample:
         return cls(text, start, is_complete, delimiter, options)
 
 
-def _list_dialects(sample: _Sample) -> Iterator[Dialect]:
-    """List the possible dialects, the likely ones first."""
-    delimiters: tuple[str, ...] = (*_DELIMITERS, _NO_DELIMITER)
-    if known := sample.options.delimiter or sample.declared_delimiter:
-        delimiter = _WORDS.get(known.strip().lower(), known)
-        is_too_long = len(delimiter.encode()) > _MAX_DELIMITER_BYTES
-        if is_too_long or re.search("[\"'\\\\\r\n\0]", delimiter):
-            raise LoadFailed("option.invalid_delimiter", delimiter=known)
-        delimiters = (delimiter,)
-    yield from (Dialect(delimiter) for delimiter in delimiters)
-    if b'\\"' in sample.text:
-        yield from (Dialect(delimiter, escape="\\") for delimiter in delimiters)
-    if _SINGLE_QUOTES.search(sample.text):
-        yield from (Dialect(delimiter, "'", "'") for delimiter in delimiters)
-
-
 # A dialect and its table --------------------------------------------------------------------------
 
 
@@ -158,30 +155,6 @@ class _Line:
         return len(names) == len(self.cells) and "" not in names and not _is_number(self.cells[0])
 
 
-def _read_candidate(sample: _Sample, dialect: Dialect) -> _Candidate | None:
-    """Read the first lines in a dialect; None if they have no header."""
-    lines, cells = [], 0
-    rows = scan_rows(BytesIO(sample.text), dialect, is_complete=sample.is_complete)
-    try:
-        for position, row in islice(enumerate(rows, start=1), _SAMPLE_ROWS):
-            if not row.is_blank:
-                parts = () if row.error else tuple(dialect.split_cells(row.text))
-                lines.append(_Line(row, position, parts))
-                cells += len(parts)
-            if cells > _SAMPLE_CELLS:
-                break
-    except UnknownDialect:
-        return None
-    is_sought = sample.options.skip is None and not sample.options.no_header
-    start = _find_header(lines) if is_sought else 0
-    if len(lines) <= start or not lines[start].cells:
-        return None
-    header = lines[start]
-    if sample.options.no_header:
-        header, start = replace(header, cells=("",) * _find_usual_width(lines)), -1
-    return _Candidate(sample, dialect, header, lines[: max(start, 0)], lines[start + 1 :])
-
-
 @dataclass(frozen=True, slots=True)
 class _Candidate:
     """A dialect, and the first rows of a file read in it."""
@@ -191,6 +164,30 @@ class _Candidate:
     header: _Line
     titles: Sequence[_Line]
     body: Sequence[_Line]
+
+    @classmethod
+    def read(cls, sample: _Sample, dialect: Dialect) -> _Candidate | None:
+        """Read the first lines in a dialect; None if they have no header."""
+        lines, cells = [], 0
+        rows = scan_rows(BytesIO(sample.text), dialect, is_complete=sample.is_complete)
+        try:
+            for position, row in islice(enumerate(rows, start=1), _SAMPLE_ROWS):
+                if not row.is_blank:
+                    parts = () if row.error else tuple(dialect.split_cells(row.text))
+                    lines.append(_Line(row, position, parts))
+                    cells += len(parts)
+                if cells > _SAMPLE_CELLS:
+                    break
+        except UnknownDialect:
+            return None
+        is_sought = sample.options.skip is None and not sample.options.no_header
+        start = _find_header(lines) if is_sought else 0
+        if len(lines) <= start or not lines[start].cells:
+            return None
+        header = lines[start]
+        if sample.options.no_header:
+            header, start = replace(header, cells=("",) * _find_usual_width(lines)), -1
+        return cls(sample, dialect, header, lines[: max(start, 0)], lines[start + 1 :])
 
     def compute_score(self) -> tuple[object, ...]:
         width, body = len(self.header.cells), self.body

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Generator, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
@@ -137,38 +137,31 @@ def scan_rows(
 
     Raises: ``UnknownDialect`` when that happens too often.
     """
-    for _ in range(_MAX_OPEN_QUOTES):
-        opened = yield from _scan_until_open_quote(file, dialect, start, with_blank=with_blank)
-        if opened is None or not is_complete:
-            return
-        yield DelimitedRow(opened.line - 1, b"", 0, BadRow("row.open_quote"))
-        start = opened
-    raise UnknownDialect
-
-
-def _scan_until_open_quote(
-    file: BinaryIO, dialect: Dialect, start: LineStart, *, with_blank: bool
-) -> Generator[DelimitedRow, None, LineStart | None]:
-    """Scan rows; return the line to continue at when a quotation mark is left open."""
     quote, delimiter = dialect.quote.encode(), dialect.delimiter.encode()
     patterns = _compile_patterns(dialect)
-    row: _QuotedRow | None = None
-    for line, (text, end) in enumerate(_read_lines(file, start.offset, quote), start=start.line):
-        if row is None:
-            if not with_blank and text in _BLANK_LINES:
-                continue
-            if quote not in text and len(text) < MAX_ROW_BYTES:
-                yield DelimitedRow(line, text.rstrip(_LINE_ENDS), text.count(delimiter) + 1)
-                continue
-            row = _QuotedRow(line, LineStart(line + 1, end), bytearray())
-        row.add_line(text)
-        # A line without a quotation mark is within quotation marks, as those before it.
-        if quote in text or not row.is_open:
-            row.read_cells(text.rstrip(_LINE_ENDS), patterns)
-            if not row.is_open:
-                yield row.build()
-                row = None
-    return row.second_line if row else None
+    for _ in range(_MAX_OPEN_QUOTES):
+        row: _QuotedRow | None = None
+        lines = _read_lines(file, start.offset, quote)
+        for line, (text, end) in enumerate(lines, start=start.line):
+            if row is None:
+                if not with_blank and text in _BLANK_LINES:
+                    continue
+                if quote not in text and len(text) < MAX_ROW_BYTES:
+                    yield DelimitedRow(line, text.rstrip(_LINE_ENDS), text.count(delimiter) + 1)
+                    continue
+                row = _QuotedRow(line, LineStart(line + 1, end), bytearray())
+            row.add_line(text)
+            # A line without a quotation mark is within quotation marks, as those before it.
+            if quote in text or not row.is_open:
+                row.read_cells(text.rstrip(_LINE_ENDS), patterns)
+                if not row.is_open:
+                    yield row.build()
+                    row = None
+        if row is None or not is_complete:
+            return
+        yield DelimitedRow(row.line, b"", 0, BadRow("row.open_quote"))
+        start = row.second_line
+    raise UnknownDialect
 
 
 @dataclass(slots=True)

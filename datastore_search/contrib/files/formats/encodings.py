@@ -17,8 +17,9 @@ from __future__ import annotations
 import codecs
 import re
 import unicodedata
-from collections.abc import Collection, Iterator, Sequence
-from functools import lru_cache
+from collections.abc import Collection, Sequence
+from contextlib import suppress
+from functools import lru_cache, partial
 from itertools import chain
 from math import log, sqrt
 from pathlib import Path
@@ -43,7 +44,6 @@ _BYTE_ORDER_MARKS = (
 )
 #: Its tones stand behind their vowels.
 _VIETNAMESE = "cp1258"
-_LINE_END = re.compile(rb"[\r\n]")
 #: Control characters that texts do not have.
 _CONTROLS = re.compile("[\x00-\x08\x0e-\x19\x7f]")
 
@@ -146,11 +146,18 @@ def convert_to_utf8(
     line = _find_line_not_utf8(path)
     if line is None:
         return path, ()
-    sample = _read_sample(path)
+    # Encodings differ in the lines with more than ASCII; a long line is cut.
+    lines: list[bytes] = []
+    size = 0
+    with path.open(encoding="latin-1") as file:
+        while size < _SAMPLE_BYTES and (text := file.readline(_SAMPLE_BYTES)):
+            if not text.isascii():
+                lines.append(text.encode("latin-1"))
+                size += len(text)
+    sample = b"".join(lines)
     if _CONTROLS.search(sample.decode("latin-1")):
         raise LoadFailed("file.binary")
     # In another encoding, hardly any line is UTF-8.
-    lines = sample.splitlines()
     damaged = sum("�" in each.decode(errors="replace") for each in lines)
     if damaged * _LINES_PER_DAMAGE < len(lines):
         raise LoadFailed("file.damaged_utf8", line=line)
@@ -185,15 +192,16 @@ def _detect_unicode(start: bytes) -> str | None:
 def _find_line_not_utf8(path: Path) -> int | None:
     """Read a whole file, and return the first line that is not UTF-8, None if all of them are."""
     decoder, end, found = codecs.getincrementaldecoder(_UTF8)(), 0, None
-    for block in chain(_read_blocks(path), [b""]):
-        if b"\0" in block:
-            raise LoadFailed("file.nul", line=_find_line(path, end + block.index(b"\0")))
-        end += len(block)
-        if found is None:
-            try:
-                decoder.decode(block, final=not block)
-            except UnicodeDecodeError as error:
-                found = end - len(error.object) + error.start
+    with path.open("rb") as file:
+        for block in chain(iter(partial(file.read, _BLOCK_BYTES), b""), [b""]):
+            if b"\0" in block:
+                raise LoadFailed("file.nul", line=_find_line(path, end + block.index(b"\0")))
+            end += len(block)
+            if found is None:
+                try:
+                    decoder.decode(block, final=not block)
+                except UnicodeDecodeError as error:
+                    found = end - len(error.object) + error.start
     return None if found is None else _find_line(path, found)
 
 
@@ -206,21 +214,6 @@ def _find_line(path: Path, offset: int) -> int:
             rest = b"\r" if text.endswith(b"\r") else b""
             line += text.count(b"\n") + text.count(b"\r") - text.count(b"\r\n") - len(rest)
     return line + len(rest)
-
-
-def _read_sample(path: Path) -> bytes:
-    """Read the lines with more than ASCII, in which encodings differ; a long line is cut."""
-    found, rest = bytearray(), b""
-    for block in chain(_read_blocks(path), [b"\n"]):
-        lines = _LINE_END.split(rest + block)
-        rest = lines.pop()
-        if len(rest) > _SAMPLE_BYTES:
-            lines.append(rest)
-            rest = b""
-        found += b"".join(line + b"\n" for line in lines if not line.isascii())
-        if len(found) >= _SAMPLE_BYTES:
-            break
-    return bytes(found)
 
 
 # Conversion ---------------------------------------------------------------------------------------
@@ -251,12 +244,6 @@ def _decode_file(path: Path, encoding: str, folder: Path, failure: Exception) ->
     return copy
 
 
-def _read_blocks(path: Path) -> Iterator[bytes]:
-    with path.open("rb") as file:
-        while block := file.read(_BLOCK_BYTES):
-            yield block
-
-
 # The guess ----------------------------------------------------------------------------------------
 
 
@@ -265,6 +252,31 @@ class _Reading(NamedTuple):
     words: Sequence[str]
     evidence: float
     is_plausible: bool
+
+    @classmethod
+    def weigh(
+        cls, encoding: str, words: Sequence[str], likeness: float, languages: Collection[str]
+    ) -> _Reading:
+        letters = [
+            {letter for letter in word.lower() if letter > "\x7f" and _is_in_alphabet(letter)}
+            for word in words
+        ]
+        unknown, is_foreign = min(
+            (sum(not each <= known for each in letters), language not in languages)
+            for language, known in _LETTERS.items()
+        )
+        odd = sum(map(_is_odd, words))
+        bad = max(unknown, odd)
+        share = _MAX_USUAL_BAD_SHARE if encoding == _USUAL else _MAX_BAD_SHARE
+        preference = _PREFERENCES.get(encoding, 0.0)
+        if not is_foreign:
+            preference += _LANGUAGE_PREFERENCE / len(languages)
+        is_plausible = (
+            likeness >= _MIN_USUAL_LIKENESS
+            and odd <= _MAX_BAD_SHARE * len(words)
+            and unknown <= share * len(words)
+        )
+        return cls(encoding, words, log(likeness) - bad + preference, is_plausible)
 
 
 def guess_encoding(lines: bytes, languages: Collection[str] = ()) -> str:
@@ -281,9 +293,31 @@ def guess_encoding(lines: bytes, languages: Collection[str] = ()) -> str:
     if not words:
         return _USUAL
     sample = words[:: len(words) // _MAX_WORDS + 1]
-    readings = sorted(_weigh_readings(sample, lines, languages), key=lambda each: -each.evidence)
-    if not readings:
+    decoded: dict[str, tuple[str, ...]] = {}
+    for encoding in (*_LATIN, *_NOT_LATIN):
+        with suppress(UnicodeDecodeError):
+            text = unicodedata.normalize("NFC", b"\n".join(sample).decode(encoding))
+            if not _UNREADABLE.search(text):
+                decoded[encoding] = tuple(word[:_MAX_WORD_LENGTH] for word in text.split("\n"))
+    # In a likely reading few words are odd, and most are in the script of the encoding.
+    likely = {
+        encoding: found
+        for encoding, found in decoded.items()
+        if sum(map(_is_odd, found)) <= _MAX_ODD_SHARE * len(found)
+        and (
+            encoding in _LATIN
+            or 2 * sum(any(map(_is_not_latin, word)) for word in found) >= len(found)
+        )
+    }
+    # Where none is, the user sees what the usual ones make of the words.
+    read = likely or {each: found for each, found in decoded.items() if each in _LATIN}
+    if not read:
         raise LoadFailed("file.unknown_encoding")
+    likeness = _compare_encodings(b"\n".join([*sample, lines]), read)
+    readings = sorted(
+        (_Reading.weigh(each, found, likeness[each], languages) for each, found in read.items()),
+        key=lambda reading: -reading.evidence,
+    )
     best = readings[0]
     others = [each.evidence for each in readings if each.words != best.words]
     margin = _MIN_MARGIN + _MIN_MARGIN_OF_ONE / sqrt(len(sample))
@@ -315,118 +349,54 @@ def _describe_readings(readings: Sequence[_Reading]) -> str:
 # Evidence -----------------------------------------------------------------------------------------
 
 
-def _weigh_readings(
-    words: Sequence[bytes], lines: bytes, languages: Collection[str]
-) -> list[_Reading]:
-    decoded = {
-        encoding: found
-        for encoding in (*_LATIN, *_NOT_LATIN)
-        if (found := _decode_words(words, encoding))
-    }
-    # In a likely reading few words are odd, and most are in the script of the encoding.
-    likely = {
-        encoding: found
-        for encoding, found in decoded.items()
-        if sum(map(_is_odd, found)) <= _MAX_ODD_SHARE * len(found)
-        and (encoding in _LATIN or 2 * sum(map(_is_in_other_script, found)) >= len(found))
-    }
-    # Where none is, the user sees what the usual ones make of the words.
-    read = likely or {each: found for each, found in decoded.items() if each in _LATIN}
-    likeness = _compare_encodings(b"\n".join([*words, lines]), read)
-    return [
-        _weigh_reading(encoding, found, likeness[encoding], languages)
-        for encoding, found in read.items()
-    ]
-
-
-def _decode_words(words: Sequence[bytes], encoding: str) -> tuple[str, ...] | None:
-    """Decode words, each up to a length; None where they are not in the encoding."""
-    try:
-        text = b"\n".join(words).decode(encoding)
-    except UnicodeDecodeError:
-        return None
-    if _UNREADABLE.search(text):
-        return None
-    return tuple(word[:_MAX_WORD_LENGTH] for word in unicodedata.normalize("NFC", text).split("\n"))
-
-
 def _compare_encodings(text: bytes, encodings: Collection[str]) -> dict[str, float]:
     """Return how usual the pairs of letters of a text are in each encoding."""
     import chardet  # noqa: PLC0415 - a fourth of what the process that reads has to import
 
     likeness = dict.fromkeys(encodings, _MIN_LIKENESS)
-    if encodings:
-        for found in chardet.detect_all(
-            text[:_MAX_COMPARED_BYTES],
-            ignore_threshold=True,
-            compat_names=False,
-            include_encodings=encodings,
-            no_match_encoding=next(iter(encodings)),
-        ):
-            if found["encoding"]:
-                name = codecs.lookup(found["encoding"]).name
-                likeness[name] = max(found["confidence"], _MIN_LIKENESS)
+    for found in chardet.detect_all(
+        text[:_MAX_COMPARED_BYTES],
+        ignore_threshold=True,
+        compat_names=False,
+        include_encodings=encodings,
+        no_match_encoding=next(iter(encodings)),
+    ):
+        if found["encoding"]:
+            name = codecs.lookup(found["encoding"]).name
+            likeness[name] = max(found["confidence"], _MIN_LIKENESS)
     if all(likeness.get(each, 0) <= _MIN_LIKENESS for each in _EAST_ASIAN):
         likeness |= dict.fromkeys(likeness.keys() & _EAST_ASIAN, _SHORT_LIKENESS)
     return likeness
 
 
-def _weigh_reading(
-    encoding: str, words: Sequence[str], likeness: float, languages: Collection[str]
-) -> _Reading:
-    letters = [
-        {letter for letter in word.lower() if letter > "\x7f" and _is_in_alphabet(letter)}
-        for word in words
-    ]
-    unknown, is_foreign = min(
-        (sum(not each <= known for each in letters), language not in languages)
-        for language, known in _LETTERS.items()
-    )
-    odd = sum(map(_is_odd, words))
-    bad = max(unknown, odd)
-    share = _MAX_USUAL_BAD_SHARE if encoding == _USUAL else _MAX_BAD_SHARE
-    preference = _PREFERENCES.get(encoding, 0.0)
-    if not is_foreign:
-        preference += _LANGUAGE_PREFERENCE / len(languages)
-    is_plausible = (
-        likeness >= _MIN_USUAL_LIKENESS
-        and odd <= _MAX_BAD_SHARE * len(words)
-        and unknown <= share * len(words)
-    )
-    return _Reading(encoding, words, log(likeness) - bad + preference, is_plausible)
-
-
 # Words --------------------------------------------------------------------------------------------
-
-
-def _is_in_other_script(word: str) -> bool:
-    return any(letter.isalpha() and _find_script(letter) != "LATIN" for letter in word)
 
 
 def _is_odd(word: str) -> bool:
     """Return whether a word mixes scripts, or has a capital or a sign in its middle."""
-    return bool(_UNLIKELY.search(word)) or any(
-        _is_odd_letter(before, letter, after)
-        for before, letter, after in zip(" " + word, word, word[1:] + " ", strict=False)
-        if not (before + letter).isascii()
-    )
+    is_odd = bool(_UNLIKELY.search(word))
+    for before, letter, after in zip(" " + word, word, word[1:] + " ", strict=False):
+        if is_odd or (before + letter).isascii():
+            continue
+        if unicodedata.category(letter) == "Mn":
+            is_base = before.isalpha() or unicodedata.category(before)[0] == "M"
+            is_odd = not is_base or _is_in_alphabet(before)
+        elif not letter.isalpha():
+            is_sign = not letter.isascii() and letter not in _JOINERS
+            is_odd = is_sign and _is_in_alphabet(before) and after.isalpha()
+        elif before.isdigit():
+            is_odd = _is_in_alphabet(letter)
+        elif before.isalpha():
+            scripts = {_find_script(before), _find_script(letter)}
+            if len(scripts) > 1:
+                is_odd = "CJK" not in scripts or before.islower() or letter.islower()
+            else:
+                is_odd = letter.isupper() and (before.islower() or after.islower())
+    return is_odd
 
 
-def _is_odd_letter(before: str, letter: str, after: str) -> bool:
-    if unicodedata.category(letter) == "Mn":
-        is_base = before.isalpha() or unicodedata.category(before)[0] == "M"
-        return not is_base or _is_in_alphabet(before)
-    if not letter.isalpha():
-        is_sign = not letter.isascii() and letter not in _JOINERS
-        return is_sign and _is_in_alphabet(before) and after.isalpha()
-    if before.isdigit():
-        return _is_in_alphabet(letter)
-    if not before.isalpha():
-        return False
-    scripts = {_find_script(before), _find_script(letter)}
-    if len(scripts) > 1:
-        return "CJK" not in scripts or before.islower() or letter.islower()
-    return letter.isupper() and (before.islower() or after.islower())
+def _is_not_latin(letter: str) -> bool:
+    return letter.isalpha() and _find_script(letter) != "LATIN"
 
 
 def _is_in_alphabet(letter: str) -> bool:

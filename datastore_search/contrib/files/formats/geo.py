@@ -143,7 +143,7 @@ class CoordinateConverter:
             _GDAL.OGR_G_CreateFromWkb(geometry, None, byref(shape), len(geometry))
         else:
             with warnings.catch_warnings(action="ignore"):
-                shape.value = _GDAL.OGR_G_CreateGeometryFromJson(geometry.encode())
+                shape.value = _GDAL.OGR_G_CreateGeometryFromJson(geometry.encode(errors="replace"))
         if not shape:
             return None
         text = None

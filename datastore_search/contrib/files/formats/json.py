@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import mmap
 import re
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from contextlib import suppress
+from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from ....field_types import MAX_FIELDS
 from ..messages import BadRow, Notice
@@ -61,18 +63,32 @@ def read_json(path: Path, options: ReadOptions, staging_area: StagingArea) -> St
     of the features, and the geometry as JSON.
     """
     parser = Parser()
-    file = (path, _detect_encoding(path, options), parser)
-    if not options.records_path and _is_ndjson(*file):
+    encoding, wanted = _detect_encoding(path, options), options.records_path
+    if not wanted and _is_ndjson(path, encoding, parser):
         return read_ndjson(path, options, staging_area)
-    list_path = _find_list_path(*file, options.records_path)
+    file = (path, encoding, parser)
     with Document(*file) as document:
-        names = _find_row_names(document, list_path)
+        list_path = _find_chosen(document, wanted) if wanted else _find_list(document, *file[:2])
+        if list_path is None:
+            raise LoadFailed("json.unknown_path", path=wanted)
+    with Document(*file) as document:
+        names = _find_row_names(document, list_path) if list_path else ()
     has_features = list_path[-1:] == (_FEATURES,)
     converter = _find_converter(*file, list_path) if has_features else None
     parser.pop_repeated_member()
     with Document(*file) as document, RowWriter(staging_area) as writer:
         builder = _TableBuilder(parser, writer, options, names, converter)
-        builder.add_elements(enumerate(_read_records(document, list_path), start=1))
+        was_read, list_name = False, list_path[-1] if list_path else ""
+        for name in _read_siblings(document, list_path):
+            if name != list_name or document.peek_character() != "[":
+                document.skip_value()
+                continue
+            if was_read:
+                raise LoadFailed("json.repeated_member", member=name)
+            was_read = True
+            for line, element in enumerate(document.read_elements(), start=1):
+                builder.add_element(line, element)
+        document.check_end()
         is_usual = list_path in {(), (_FEATURES,)}
         notices = [] if is_usual else [Notice("notice.nested_list", path=".".join(list_path))]
         if converter:
@@ -84,9 +100,27 @@ def read_json(path: Path, options: ReadOptions, staging_area: StagingArea) -> St
 def read_ndjson(path: Path, options: ReadOptions, staging_area: StagingArea) -> StagedTable:
     parser = Parser()
     encoding = _detect_encoding(path, options)
-    with RowWriter(staging_area) as writer:
+    with path.open(encoding=encoding, newline="\n") as file, RowWriter(staging_area) as writer:
         builder = _TableBuilder(parser, writer, options)
-        builder.add_elements(_read_lines(path, encoding, parser))
+        read_line = partial(file.readline, MAX_VALUE_LENGTH)
+        try:
+            for number, line in enumerate(iter(read_line, ""), start=1):
+                rest = "" if line.endswith("\n") else read_line()
+                if rest:
+                    while rest and not rest.endswith("\n"):
+                        rest = read_line()
+                    builder.add_error(
+                        number, BadRow("row.too_long", most=MAX_VALUE_LENGTH // 2**20)
+                    )
+                elif text := line.strip():
+                    try:
+                        builder.add_element(number, parser.parse_value(text))
+                    except json.JSONDecodeError:
+                        builder.add_error(number, BadRow("row.not_json"), text)
+                    except NestedTooDeep:
+                        builder.add_error(number, BadRow("row.too_deep", most=MAX_DEPTH), text)
+        except UnicodeError as error:
+            raise LoadFailed("file.unknown_encoding") from error
         return builder.build(staging_area)
 
 
@@ -105,76 +139,47 @@ def _detect_encoding(path: Path, options: ReadOptions) -> str:
 
 def _is_ndjson(path: Path, encoding: str, parser: Parser) -> bool:
     """Return whether the first line is an object of its own, and another line begins like one."""
-    try:
-        with path.open(encoding=encoding, newline="\n") as file:
-            if file.read(_START_BYTES).lstrip()[:1] != "{":
-                return False
+    with path.open(encoding=encoding, newline="\n") as file, suppress(ValueError, NestedTooDeep):
+        if file.read(_START_BYTES).lstrip()[:1] == "{":
             file.seek(0)
-            is_object = isinstance(parser.parse_value(_read_line(file)), dict)
-            return is_object and _read_line(file).startswith("{")
-    except (json.JSONDecodeError, NestedTooDeep):
-        return False
-    except UnicodeError as error:
-        raise LoadFailed("file.unknown_encoding") from error
-    finally:
-        parser.pop_repeated_member()
+            lines = filter(str.strip, iter(partial(file.readline, MAX_VALUE_LENGTH), ""))
+            is_object = isinstance(parser.parse_value(next(lines).strip()), dict)
+            return is_object and next(lines, "").lstrip()[:1] == "{"
+    return False
 
 
-def _read_line(file: TextIO) -> str:
-    """Read the next line that is not blank; one that is too long is cut."""
-    while line := file.readline(MAX_VALUE_LENGTH):
-        if line.strip():
-            return line.strip()
-    return ""
-
-
-def _find_list_path(path: Path, encoding: str, parser: Parser, wanted: str) -> tuple[str, ...]:
-    """Find the path of the records in a file: the chosen path, or the path of a list in it."""
-    with Document(path, encoding, parser) as document:
-        if wanted:
-            chosen = _find_chosen(document, wanted)
-            if chosen is None:
-                raise LoadFailed("json.unknown_path", path=wanted)
-            return chosen
-        if document.peek_character() == "[":
-            return ()
-        if document.peek_character() != "{":
-            document.read_value()
-            document.check_end()
-            raise LoadFailed("json.no_list")
-        with path.open(encoding=encoding, errors="replace") as file:
-            start = file.read(_START_BYTES)
-        if _JSON_STAT.match(start):
-            raise LoadFailed("file.save_as_csv", format="JSON-stat")
-        geojson = _GEOJSON.match(start)
-        found = _find_list(document)
-        parser.pop_repeated_member()
-        if geojson and not found:
-            is_empty = geojson[1] == "FeatureCollection"
-            raise LoadFailed("geo.no_features" if is_empty else "geo.no_collection")
-        if not found:
-            raise LoadFailed("json.no_list")
-        if found == ("geometries",) or (geojson and found[-1] in {"coordinates", "geometries"}):
-            raise LoadFailed("geo.no_collection")
-        return found
-
-
-def _find_list(document: Document) -> tuple[str, ...]:
-    """Find the path of the list of records in an object: of a usual name, or the only one."""
+def _find_list(document: Document, path: Path, encoding: str) -> tuple[str, ...]:
+    """Find the path of the records: the file itself, the list of a usual name, or the only one."""
+    if document.peek_character() == "[":
+        return ()
+    if document.peek_character() != "{":
+        document.read_value()
+        document.check_end()
+        raise LoadFailed("json.no_list")
+    with path.open(encoding=encoding, errors="replace") as file:
+        start = file.read(_START_BYTES)
+    if _JSON_STAT.match(start):
+        raise LoadFailed("file.save_as_csv", format="JSON-stat")
     paths: list[tuple[str, ...]] = []
     empty: list[tuple[str, ...]] = []
-    for path, is_empty in _list_lists(document, ()):
-        if is_empty:
-            empty.append(path)
-        elif path[-1] in _LIST_NAMES:
-            return path
-        elif path[-1] != _FIELDS:
-            paths.append(path)
+    for found, is_empty in _list_lists(document, ()):
+        if found[-1] in _LIST_NAMES and not is_empty:
+            return found
+        if found[-1] != _FIELDS:
+            (empty if is_empty else paths).append(found)
     document.check_end()
     if len(paths) > 1:
         listed = ", ".join(f"“{'.'.join(each)}”" for each in paths)
         raise LoadFailed("json.several_lists", paths=listed)
-    return next(iter((*paths, *empty)), ())
+    geojson = _GEOJSON.match(start)
+    found = next(iter((*paths, *empty)), ())
+    if not found:
+        is_empty = geojson is not None and geojson[1] == "FeatureCollection"
+        code = "geo.no_features" if is_empty else "geo.no_collection"
+        raise LoadFailed(code if geojson else "json.no_list")
+    if found == ("geometries",) or (geojson and found[-1] in {"coordinates", "geometries"}):
+        raise LoadFailed("geo.no_collection")
+    return found
 
 
 def _list_lists(
@@ -212,8 +217,15 @@ def _find_chosen(document: Document, wanted: str) -> tuple[str, ...] | None:
 
 
 def _read_siblings(document: Document, path: Sequence[str]) -> Iterator[str]:
-    """Give the names of the members beside the list at a path; the caller reads or skips each."""
-    if not path or document.peek_character() != "{":
+    """
+    Give the names of the members beside the list at a path; the caller reads or skips each.
+
+    A list that is the whole file has an empty name.
+    """
+    if not path:
+        yield ""
+        return
+    if document.peek_character() != "{":
         return
     for name in document.read_members():
         if len(path) == 1:
@@ -247,22 +259,6 @@ def _find_row_names(document: Document, path: Sequence[str]) -> Sequence[str]:
         else:
             document.skip_value()
     return names
-
-
-def _read_records(document: Document, path: Sequence[str]) -> Iterator[Any]:
-    """Read the elements of the list at a path, and the file to its end."""
-    if not path:
-        yield from document.read_elements()
-    was_read = False
-    for name in _read_siblings(document, path):
-        if name != path[-1] or document.peek_character() != "[":
-            document.skip_value()
-            continue
-        if was_read:
-            raise LoadFailed("json.repeated_member", member=name)
-        was_read = True
-        yield from document.read_elements()
-    document.check_end()
 
 
 def _find_converter(
@@ -300,26 +296,6 @@ def _find_converter(
 # Elements -----------------------------------------------------------------------------------------
 
 
-def _read_lines(path: Path, encoding: str, parser: Parser) -> Iterator[tuple[int, Any]]:
-    """Read the values of lines, or a tuple for a bad line: its error and its text."""
-    with path.open(encoding=encoding, newline="\n") as file:
-        number = 0
-        while line := file.readline(MAX_VALUE_LENGTH):
-            number += 1
-            rest = "" if line.endswith("\n") else file.readline(MAX_VALUE_LENGTH)
-            if rest:
-                while rest and not rest.endswith("\n"):
-                    rest = file.readline(MAX_VALUE_LENGTH)
-                yield number, (BadRow("row.too_long", most=MAX_VALUE_LENGTH // 2**20), "")
-            elif line := line.strip():
-                try:
-                    yield number, parser.parse_value(line)
-                except json.JSONDecodeError:
-                    yield number, (BadRow("row.not_json"), line)
-                except NestedTooDeep:
-                    yield number, (BadRow("row.too_deep", most=MAX_DEPTH), line)
-
-
 class _TableBuilder:
     """
     Writes elements as rows, and collects what the table is to know of them.
@@ -348,22 +324,21 @@ class _TableBuilder:
         self._notices: list[Notice] = []
         self._first_error: tuple[int, BadRow] | None = None
 
-    def add_elements(self, elements: Iterable[tuple[int, Any]]) -> None:
-        """Add records with their lines; the first one decides what all of them must be."""
+    def add_element(self, line: int, element: Any) -> None:
+        """Add a record with its line; the first one decides what all of them must be."""
+        repeated = self._parser.pop_repeated_member()
+        if repeated is not None:
+            self.add_error(line, BadRow("row.repeated_member", member=repeated))
+            return
         try:
-            for line, element in elements:
-                repeated = self._parser.pop_repeated_member()
-                if isinstance(element, tuple):
-                    self._add_error(line, *element)
-                elif repeated is not None:
-                    self._add_error(line, BadRow("row.repeated_member", member=repeated))
-                else:
-                    try:
-                        self._add_element(line, element)
-                    except NestedTooDeep:
-                        self._add_error(line, BadRow("row.too_deep", most=MAX_DEPTH))
-        except UnicodeError as error:
-            raise LoadFailed("file.unknown_encoding") from error
+            self._add_element(line, element)
+        except NestedTooDeep:
+            self.add_error(line, BadRow("row.too_deep", most=MAX_DEPTH))
+
+    def add_error(self, line: int, error: BadRow, text: str = "") -> None:
+        self._parser.pop_repeated_member()  # a bad line may have one
+        self._first_error = self._first_error or (line, error)
+        self._writer.add_error(line, error, value=text)
 
     def build(
         self,
@@ -399,10 +374,6 @@ class _TableBuilder:
             has_header=self._has_header,
         )
 
-    def _add_error(self, line: int, error: BadRow, text: str = "") -> None:
-        self._first_error = self._first_error or (line, error)
-        self._writer.add_error(line, error, value=text)
-
     def _add_first(self, line: int, element: Any) -> None:
         if not isinstance(element, list):
             self._has_features = _is_feature(element)
@@ -410,44 +381,47 @@ class _TableBuilder:
             self._add_object(line, element)
             return
         # The first row is the header if it has only texts, and no other names are known.
-        is_header = self._may_have_header and all(type(cell) is str for cell in element)
-        self._has_header, self._add_element = is_header, self._add_cells
-        names = self._names or (element if is_header else [""] * len(element))
+        self._has_header = self._may_have_header and all(type(cell) is str for cell in element)
+        self._add_element = self._add_cells
+        names = self._names or (element if self._has_header else [""] * len(element))
         for position, name in enumerate(names):
             self._add_field((name, position))
         self._writer.widen(len(names))
-        if not is_header:
+        if not self._has_header:
             if self._may_have_header:
                 self._notices.append(Notice("notice.no_header"))
             self._add_cells(line, element)
 
     def _add_cells(self, line: int, element: Any) -> None:
         if not isinstance(element, list):
-            self._add_error(line, BadRow("row.not_a_list"), format_json(element))
+            self.add_error(line, BadRow("row.not_a_list"), format_json(element))
         elif len(element) != len(self._kinds):
             error = BadRow("row.cell_count", cells=len(element), header=len(self._kinds))
-            self._add_error(line, error)
+            self.add_error(line, error)
         else:
             cells = [self._format_value(position, cell) for position, cell in enumerate(element)]
             self._writer.add_row(line, cells)
 
     def _add_object(self, line: int, element: Any) -> None:
         if not isinstance(element, dict) or (self._has_features and not _is_feature(element)):
-            self._add_error(line, BadRow("row.not_an_object"), format_json(element))
+            self.add_error(line, BadRow("row.not_an_object"), format_json(element))
             return
-        members: Iterable[tuple[Hashable, Any]] = element.items()
+        members: dict[Hashable, Any] = element
         if self._has_features:
             geometry = element.get("geometry")
             if self._converter and geometry is not None:
                 converted = self._converter.convert(format_json(geometry))
                 if converted is None:
-                    self._add_error(line, BadRow("row.bad_geometry"))
+                    self.add_error(line, BadRow("row.bad_geometry"))
                     return
-                element = {**element, "geometry": json.loads(converted)}
-            members = _read_feature(element)
+                geometry = json.loads(converted)
+            members = {_ID: element["id"]} if "id" in element else {}
+            members |= element["properties"] or {}
+            members |= {(name,): element[name] for name in element if name not in _FEATURE_MEMBERS}
+            members[_GEOMETRY] = geometry
         cells: list[str | None] = [None] * len(self._kinds)
         positions = self._positions
-        for key, value in members:
+        for key, value in members.items():
             position = positions.get(key)
             if position is None:
                 position = self._add_field(key)
@@ -477,11 +451,3 @@ def _is_feature(element: Any) -> bool:
         and element.get("type") == "Feature"
         and isinstance(element.get("properties", 0), dict | None)
     )
-
-
-def _read_feature(feature: Mapping[str, Any]) -> Iterator[tuple[Hashable, Any]]:
-    if "id" in feature:
-        yield _ID, feature["id"]
-    yield from (feature["properties"] or {}).items()
-    yield from (((name,), each) for name, each in feature.items() if name not in _FEATURE_MEMBERS)
-    yield _GEOMETRY, feature.get("geometry")

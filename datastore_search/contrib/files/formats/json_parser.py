@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter, deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -137,32 +137,32 @@ class Document:
         self._parser.pop_repeated_member()
 
     def read_elements(self) -> Iterator[Any]:
-        return self._read_items("[", self.read_value, "]")
+        for _item in self._find_items("[", "]"):
+            yield self.read_value()
 
     def read_members(self) -> Iterator[str]:
         """Read an object: give each member's name; the caller then reads or skips the value."""
-        return self._read_items("{", self._read_name, "}")
+        for _item in self._find_items("{", "}"):
+            if self.peek_character() != '"':
+                raise self._describe_error(self._position)
+            name = self.read_value()
+            self._read_character(":")
+            yield name
 
     def check_end(self) -> None:
         if self.peek_character():
             raise self._describe_error(self._position)
 
-    def _read_items(self, start: str, read: Callable[[], Any], end: str) -> Iterator[Any]:
+    def _find_items(self, start: str, end: str) -> Iterator[None]:
+        """Stop before each item of a list or an object; the caller reads it."""
         self._read_character(start)
         if self.peek_character() == end:
             self._read_character(end)
             return
         while True:
-            yield read()
+            yield
             if self._read_character(f",{end}") == end:
                 return
-
-    def _read_name(self) -> Any:
-        if self.peek_character() != '"':
-            raise self._describe_error(self._position)
-        name = self.read_value()
-        self._read_character(":")
-        return name
 
     def _read_block(self) -> None:
         self._count_lines(self._position)

@@ -35,16 +35,54 @@ def read_parquet(path: Path, options: ReadOptions, staging_area: StagingArea) ->
     if start == _ENCRYPTED:
         raise LoadFailed("parquet.encrypted")
     # DuckDB would take “*” or “[” in the file's own name for a pattern of names.
-    source = staging_area.folder / "file.parquet"
-    source.symlink_to(path.resolve())
+    link = staging_area.folder / "file.parquet"
+    link.symlink_to(path.resolve())
+    source = quote_literal(str(link))
     try:
-        return _stage_file(quote_literal(str(source)), staging_area)
+        columns = _read_columns(source, staging_area)
+        staging_area.allow_width(len(columns))
+        # The size that the file states: a value may be repeated for many rows.
+        query = SQL(
+            "SELECT (SELECT sum(num_rows) FROM parquet_file_metadata({source})),"
+            " (SELECT greatest(sum(total_uncompressed_size), sum(num_values))"
+            " FROM parquet_metadata({source}))"
+        ).format(source=source)
+        rows, size = staging_area.execute(query).fetchone() or (0, 0)
+        staging_area.limits.check_unpacked_bytes(max((rows or 0) * len(columns), size or 0))
+        staging_area.limits.extend_cpu_time(int(size or 0))
+        _check_moments(source, columns, staging_area)
+        relation = _build_relation(source, columns)
+        labels = tuple(column.name for column in columns)
+        names = make_unique_names(labels)
+        notices: list[Notice] = []
+        texts: list[Composed] = []
+        for position, (name, column) in enumerate(zip(names, columns, strict=True)):
+            text = column.build_text()
+            # Older programs write texts as bytes.
+            query = SQL(
+                "SELECT count(*) FROM {1} WHERE {0} IS NOT NULL"
+                " AND (TRY(decode({0})) IS NULL OR contains(hex({0}), '00'))"
+            ).format(column.source, relation)
+            if column.type.id == "blob" and staging_area.fetch_value(query):
+                text = SQL(r"'\x' || lower(hex({}))").format(column.source)
+                notices.append(Notice("notice.binary_values", field=name))
+            texts.append(SQL("{} AS {}").format(text, get_column(position)))
+        create = SQL("CREATE TABLE {} AS SELECT row_number() OVER () AS line, {} FROM {}")
+        staging_area.execute(create.format(STAGED_ROWS, SQL(", ").join(texts), relation))
+        _check_texts(columns, staging_area)
     except duckdb.OutOfMemoryException as error:
         raise LoadFailed("parquet.out_of_memory") from error
     except duckdb.Error as error:
         if is_write_refused(error):
             raise
         raise LoadFailed("parquet.damaged") from error
+    return StagedTable(
+        staging_area=staging_area,
+        names=names,
+        labels=labels,
+        declared_types=tuple(_find_field_type(column.type) for column in columns),
+        notices=tuple(notices),
+    )
 
 
 class _Column(NamedTuple):
@@ -55,46 +93,32 @@ class _Column(NamedTuple):
     source: Composed
     has_int96: bool
 
-
-def _stage_file(source: Composed, staging_area: StagingArea) -> StagedTable:
-    columns = _read_columns(source, staging_area)
-    staging_area.allow_width(len(columns))
-    # The size that the file states: a value may be repeated for many rows.
-    query = SQL(
-        "SELECT (SELECT sum(num_rows) FROM parquet_file_metadata({source})),"
-        " (SELECT greatest(sum(total_uncompressed_size), sum(num_values))"
-        " FROM parquet_metadata({source}))"
-    ).format(source=source)
-    rows, size = staging_area.execute(query).fetchone() or (0, 0)
-    staging_area.limits.check_unpacked_bytes(max((rows or 0) * len(columns), size or 0))
-    staging_area.limits.extend_cpu_time(int(size or 0))
-    relation = _build_relation(source, columns)
-    for column in columns:
-        if column.has_int96:
-            _check_moments(source, columns, column, staging_area)
-    labels = tuple(column.name for column in columns)
-    names = make_unique_names(labels)
-    notices: list[Notice] = []
-    texts: list[Composed] = []
-    for position, (name, column) in enumerate(zip(names, columns, strict=True)):
-        text = _build_text(column.type, column.source)
-        if column.type.id == "blob" and _is_binary(relation, column, staging_area):
-            text = SQL(r"'\x' || lower(hex({}))").format(column.source)
-            notices.append(Notice("notice.binary_values", field=name))
-        texts.append(SQL("{} AS {}").format(text, get_column(position)))
-    create = SQL("CREATE TABLE {} AS SELECT row_number() OVER () AS line, {} FROM {}")
-    staging_area.execute(create.format(STAGED_ROWS, SQL(", ").join(texts), relation))
-    may_be_long = {"varchar", "blob", *_NESTED}
-    _check_texts(
-        [at for at, each in enumerate(columns) if each.type.id in may_be_long], staging_area
-    )
-    return StagedTable(
-        staging_area=staging_area,
-        names=names,
-        labels=labels,
-        declared_types=tuple(_find_field_type(column.type) for column in columns),
-        notices=tuple(notices),
-    )
+    def build_text(self) -> Composed:
+        """Build the expression that writes its values as texts."""
+        kind, value = self.type, self.source
+        text = SQL("CAST({} AS VARCHAR)").format(value)
+        if kind.id in {"float", "double"}:
+            # NaN and the infinities as PostgreSQL writes them.
+            return SQL(
+                "CASE WHEN isnan({0}) THEN 'NaN' WHEN isinf({0}) THEN CASE WHEN {0} > 0 THEN"
+                " 'Infinity' ELSE '-Infinity' END ELSE {1} END"
+            ).format(value, text)
+        if kind.id == "timestamp with time zone":
+            return SQL("CAST({} AT TIME ZONE 'UTC' AS VARCHAR) || '+00:00'").format(value)
+        if kind.id == "blob":
+            return SQL("decode({})").format(value)
+        if kind.id not in _NESTED:
+            return text
+        if kind.id == "list" and _get_element(kind).id == "float":
+            # A float has fewer digits than the double of the same value.
+            value = SQL("CAST(CAST({} AS VARCHAR[]) AS DOUBLE[])").format(value)
+        text = SQL("CAST(to_json({}) AS VARCHAR)").format(value)
+        if "VARCHAR" in str(kind):
+            return text
+        # NaN and the infinities become texts where no text beside them can look the same.
+        return SQL("regexp_replace({}, {}, {}, 'g')").format(
+            text, quote_literal(r"([\[,:])(-?(?:NaN|Infinity))"), quote_literal(r'\1"\2"')
+        )
 
 
 def _read_columns(source: Composed, staging_area: StagingArea) -> list[_Column]:
@@ -123,28 +147,33 @@ def _read_columns(source: Composed, staging_area: StagingArea) -> list[_Column]:
     ]
 
 
-def _check_moments(
-    source: Composed, columns: Sequence[_Column], column: _Column, staging_area: StagingArea
-) -> None:
+def _check_moments(source: Composed, columns: Sequence[_Column], staging_area: StagingArea) -> None:
     """Check the moments of INT96, which DuckDB changes where it cannot count their days."""
-    is_bad = SQL("bool_or(regexp_matches(CAST({} AS VARCHAR), {}))").format(
-        column.source, quote_literal(_NANOSECONDS)
-    )
-    is_far = SQL("bool_or({0} < '0001-01-01' OR {0} >= '10000-01-01')").format(column.source)
-    checks = [(is_bad, _build_relation(source, columns, "timestamp_ns"))]
-    if column.type.id == "timestamp":
-        checks.append((is_far, _build_relation(source, columns)))
-    for check, relation in checks:
-        if staging_area.fetch_value(SQL("SELECT {} FROM {}").format(check, relation)):
-            raise LoadFailed("parquet.int96", field=column.name)
+    for column in columns:
+        if column.has_int96:
+            is_bad = SQL("bool_or(regexp_matches(CAST({} AS VARCHAR), {}))").format(
+                column.source, quote_literal(_NANOSECONDS)
+            )
+            checks = [(is_bad, _build_relation(source, columns, "timestamp_ns"))]
+            if column.type.id == "timestamp":
+                is_far = SQL("bool_or({0} < '0001-01-01' OR {0} >= '10000-01-01')")
+                checks.append((is_far.format(column.source), _build_relation(source, columns)))
+            for check, relation in checks:
+                if staging_area.fetch_value(SQL("SELECT {} FROM {}").format(check, relation)):
+                    raise LoadFailed("parquet.int96", field=column.name)
 
 
-def _check_texts(positions: Sequence[int], staging_area: StagingArea) -> None:
+def _check_texts(columns: Sequence[_Column], staging_area: StagingArea) -> None:
     """Check the size of the staged texts: the file may store one text for many rows."""
-    if not positions:
-        return
-    lengths = [SQL("coalesce(strlen({}), 0)").format(get_column(at)) for at in positions]
-    sizes = SQL("(SELECT line, {} AS size FROM {})").format(add_terms(lengths), STAGED_ROWS)
+    may_be_long = {"varchar", "blob", *_NESTED}
+    lengths = [
+        SQL("coalesce(strlen({}), 0)").format(get_column(at))
+        for at, column in enumerate(columns)
+        if column.type.id in may_be_long
+    ]
+    sizes = SQL("(SELECT line, {} AS size FROM {})").format(
+        add_terms(lengths or [SQL("0")]), STAGED_ROWS
+    )
     query = SQL("SELECT coalesce(sum(size), 0), coalesce(max(size), 0) FROM {}").format(sizes)
     total, longest = staging_area.execute(query).fetchone() or (0, 0)
     staging_area.limits.check_unpacked_bytes(int(total))
@@ -163,15 +192,6 @@ def _build_relation(source: Composed, columns: Sequence[_Column], int96_as: str 
     return SQL("read_parquet({}{}) AS file({})").format(source, option, names)
 
 
-def _is_binary(relation: Composed, column: _Column, staging_area: StagingArea) -> bool:
-    """Return whether bytes are not texts: older programs write texts as bytes."""
-    query = SQL(
-        "SELECT count(*) FROM {1} WHERE {0} IS NOT NULL"
-        " AND (TRY(decode({0})) IS NULL OR contains(hex({0}), '00'))"
-    ).format(column.source, relation)
-    return bool(staging_area.fetch_value(query))
-
-
 # Types --------------------------------------------------------------------------------------------
 
 
@@ -186,37 +206,3 @@ def _find_field_type(kind: _DuckDBType) -> str:
 
 def _get_element(kind: _DuckDBType) -> _DuckDBType:
     return dict(kind.children)["child"]
-
-
-def _build_text(kind: _DuckDBType, value: Composed) -> Composed:
-    """Build the expression that writes a value of a type as text."""
-    if kind.id in _NESTED:
-        return _build_json(kind, value)
-    if kind.id in {"float", "double"}:
-        # NaN and the infinities as PostgreSQL writes them.
-        return SQL(
-            "CASE WHEN isnan({0}) THEN 'NaN' WHEN isinf({0}) THEN CASE WHEN {0} > 0 THEN"
-            " 'Infinity' ELSE '-Infinity' END ELSE CAST({0} AS VARCHAR) END"
-        ).format(value)
-    if kind.id == "timestamp with time zone":
-        return SQL("CAST({} AT TIME ZONE 'UTC' AS VARCHAR) || '+00:00'").format(value)
-    if kind.id == "blob":
-        return SQL("decode({})").format(value)
-    return SQL("CAST({} AS VARCHAR)").format(value)
-
-
-def _build_json(kind: _DuckDBType, value: Composed) -> Composed:
-    """
-    Build the expression that writes a nested value as JSON text.
-
-    NaN and the infinities become texts where no text beside them can look the same.
-    """
-    if kind.id == "list" and _get_element(kind).id == "float":
-        # A float has fewer digits than the double of the same value.
-        value = SQL("CAST(CAST({} AS VARCHAR[]) AS DOUBLE[])").format(value)
-    text = SQL("CAST(to_json({}) AS VARCHAR)").format(value)
-    if "VARCHAR" in str(kind):
-        return text
-    return SQL("regexp_replace({}, {}, {}, 'g')").format(
-        text, quote_literal(r"([\[,:])(-?(?:NaN|Infinity))"), quote_literal(r'\1"\2"')
-    )

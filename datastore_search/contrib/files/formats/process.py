@@ -71,7 +71,32 @@ def open_table(
     """
     interrupter = interrupter or Interrupter()
     with create_working_folder() as folder:
-        table = _run_child(path.resolve(), options, name or path.name, folder, interrupter)
+        request = {
+            "parent": os.getpid(),
+            "path": str(path.resolve()),
+            "name": name or path.name,
+            "folder": str(folder),
+            "options": options.to_json(),
+            "formats": pickle.dumps([*input_formats.values()]).hex(),
+            "settings": {
+                "DATASTORE_SEARCH_LOAD_MEMORY_BYTES": core_conf.LOAD_MEMORY_BYTES,
+                "DATASTORE_SEARCH_READ_CPU_SECONDS": conf.READ_CPU_SECONDS,
+                "DATASTORE_SEARCH_MAX_UNPACKED_BYTES": conf.MAX_UNPACKED_BYTES,
+            },
+        }
+        log_path = folder / "log"
+        with log_path.open("wb") as log, start_child(_CHILD, log) as child:
+            text = _send_request(child, json.dumps(request).encode() + b"\n", interrupter)
+            with suppress(subprocess.TimeoutExpired):  # a child that does not end is killed
+                child.wait(_END_TIMEOUT_SECONDS)
+        if child.returncode or not text:
+            raise _explain_end(child.returncode, log_path)
+        answer: dict[str, Any] = json.loads(text)
+        if "failure" in answer:
+            raise LoadFailed.from_json(answer["failure"])
+        if "error" in answer:
+            raise UnexpectedReadingError(answer["error"])
+        table = answer["table"]
         width = len(table["names"])
         with open_staging_area(folder, width, interrupter) as staging_area:
             opened = StagedTable(
@@ -84,38 +109,6 @@ def open_table(
             )
             opened.rows.limit_memory(opened.columns, core_conf.LOAD_MEMORY_BYTES // _MEMORY_RATIO)
             yield opened
-
-
-def _run_child(
-    path: Path, options: ReadOptions, name: str, folder: Path, interrupter: Interrupter
-) -> dict[str, Any]:
-    """Stage a file in a folder by a child, and return the child's description of the table."""
-    request = {
-        "parent": os.getpid(),
-        "path": str(path),
-        "name": name,
-        "folder": str(folder),
-        "options": options.to_json(),
-        "formats": pickle.dumps([*input_formats.values()]).hex(),
-        "settings": {
-            "DATASTORE_SEARCH_LOAD_MEMORY_BYTES": core_conf.LOAD_MEMORY_BYTES,
-            "DATASTORE_SEARCH_READ_CPU_SECONDS": conf.READ_CPU_SECONDS,
-            "DATASTORE_SEARCH_MAX_UNPACKED_BYTES": conf.MAX_UNPACKED_BYTES,
-        },
-    }
-    log_path = folder / "log"
-    with log_path.open("wb") as log, start_child(_CHILD, log) as child:
-        text = _send_request(child, json.dumps(request).encode() + b"\n", interrupter)
-        with suppress(subprocess.TimeoutExpired):  # a child that does not end is killed
-            child.wait(_END_TIMEOUT_SECONDS)
-    if child.returncode or not text:
-        raise _explain_end(child.returncode, log_path)
-    answer: dict[str, Any] = json.loads(text)
-    if "failure" in answer:
-        raise LoadFailed.from_json(answer["failure"])
-    if "error" in answer:
-        raise UnexpectedReadingError(answer["error"])
-    return dict(answer["table"])
 
 
 def _send_request(

@@ -15,6 +15,7 @@ from datetime import date
 from decimal import Decimal
 from functools import partial
 from html import escape
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
 from xml.etree import ElementTree as ET
@@ -140,7 +141,14 @@ class _XlsxCells:
         self._datemode: Literal[0, 1] = 1 if is_1904 else 0
         self._formats: dict[bytes, str] = {}
         styles: dict[bytes, list[bytes]] = {_NO_DAY: [], _NO_TIME: [], b"": []}
-        for number, code in enumerate(_list_number_formats(archive)):
+        codes = {str(number): code for number, code in std_format_strings.items()}
+        cell_styles: list[ET.Element] = []
+        if (part := "xl/styles.xml") in archive.namelist():
+            for each in _find_elements(archive, part, "numFmt"):
+                codes[each.get("numFmtId", "")] = each.get("formatCode", "")
+            cell_styles = [*chain.from_iterable(_find_elements(archive, part, "cellXfs"))]
+        for number, each in enumerate(cell_styles):
+            code = codes.get(each.get("numFmtId", ""), "")
             is_padded, is_day = format_padded(Decimal(1), code), has_day(code)
             if is_padded or is_day is not None:
                 style = str(number).encode()
@@ -198,21 +206,6 @@ class _XlsxCells:
         # calamine takes the first day of 1904 for a time.
         is_first = self._datemode and number < 1 and isinstance(moment, date)
         return str(moment) if is_first or isinstance(moment, str) else None
-
-
-def _list_number_formats(archive: ZipFile) -> list[str]:
-    part = "xl/styles.xml"
-    if part not in archive.namelist():
-        return []
-    codes = {str(number): code for number, code in std_format_strings.items()} | {
-        each.get("numFmtId", ""): each.get("formatCode", "")
-        for each in _find_elements(archive, part, "numFmt")
-    }
-    return [
-        codes.get(style.get("numFmtId", ""), "")
-        for styles in _find_elements(archive, part, "cellXfs")
-        for style in styles
-    ]
 
 
 def _read_blocks(archive: ZipFile, part: str, end: bytes) -> Iterator[bytes]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
@@ -79,6 +81,40 @@ class _Sheet:
     merged: Sequence[int]
     notices: Sequence[Notice] = ()
 
+    @classmethod
+    def from_calamine(
+        cls,
+        cells: CalamineSheet,
+        merged: Sequence[int] = (),
+        *,
+        is_marked: bool = False,
+        notices: Sequence[Notice] = (),
+    ) -> _Sheet:
+        if not (cells.start and cells.end):
+            raise LoadFailed("workbook.empty_sheet", sheet=cells.name)
+        area = CellRange(*(number + 1 for number in (*cells.start, *cells.end)))
+        merged = [*merged, *(end[0] + 1 for _start, end in cells.merged_cell_ranges or ())]
+        rows = cells.iter_rows()
+        return cls(cells.name, area, read_marks(rows) if is_marked else rows, merged, notices)
+
+    def read_rows(
+        self, area: CellRange, options: ReadOptions, notices: list[Notice]
+    ) -> Iterator[_SheetRow]:
+        """Read the rows that are not empty; add a notice where the table goes on below the area."""
+        offset, top = area.left - self.area.left, max(area.top, (options.skip or 0) + 1)
+        for line, row in enumerate(self.rows, start=1):
+            if line < top:
+                continue
+            cells = row[offset : offset + area.width]
+            has_values = any(cell != "" for cell in cells)
+            if line > area.bottom:
+                if has_values:
+                    shown = options.cell_range.upper().replace("$", "")
+                    notices.append(Notice("notice.range_continues", range=shown))
+                return
+            if has_values:
+                yield _SheetRow(line, cells)
+
 
 @dataclass(frozen=True, slots=True)
 class _SheetRow:
@@ -95,22 +131,44 @@ class _SheetRow:
         return LastRow(self.line, self.line, self.count_filled(), first)
 
 
-@dataclass(frozen=True, slots=True)
-class _Workbook:
+@dataclass
+class _Workbook(ABC):
     """A workbook; ``sheets`` are those with cells, from 0, and whether people see each."""
 
     names: Sequence[str]
     sheets: Sequence[tuple[int, bool]]
-    list_filled: Callable[[Sequence[int]], list[int]]
-    read_sheet: Callable[[int], _Sheet]
+
+    @abstractmethod
+    def list_filled(self, numbers: Sequence[int]) -> list[int]: ...
+
+    @abstractmethod
+    def read_sheet(self, number: int) -> _Sheet: ...
+
+    def choose_sheet(self, wanted: str) -> tuple[int, list[Notice]]:
+        names = self.names
+        if wanted in names:
+            return names.index(wanted), []
+        if wanted.isdecimal() and 1 <= int(wanted) <= len(names):
+            return int(wanted) - 1, []
+        if wanted:
+            listed = ", ".join(f"“{name}”" for name in names)
+            raise LoadFailed("workbook.unknown_sheet", sheet=wanted, sheets=listed)
+        visible = [number for number, is_visible in self.sheets if is_visible]
+        # The hidden ones are read only if there are no others.
+        filled = self.list_filled(visible or [number for number, _is_visible in self.sheets])
+        if not filled:
+            raise LoadFailed("workbook.empty")
+        chosen, *others = filled
+        if not others:
+            return chosen, []
+        listed = ", ".join(f"“{names[number]}”" for number in others)
+        return chosen, [Notice("notice.sheet_chosen", sheet=names[chosen], others=listed)]
 
 
-def read_workbook(path: Path, options: ReadOptions, staging_area: StagingArea) -> StagedTable:
-    """Stage a sheet of a workbook: the one that is chosen, or the first that has cells."""
+@contextmanager
+def _translate_errors() -> Iterator[None]:
     try:
-        workbook = _open_workbook(path, staging_area)
-        number, notices = _choose_sheet(workbook, options.sheet.strip())
-        return _stage_sheet(workbook.read_sheet(number), options, staging_area, notices)
+        yield
     except PasswordError as error:
         raise LoadFailed("workbook.encrypted") from error
     except CalamineError as error:
@@ -129,6 +187,50 @@ def read_workbook(path: Path, options: ReadOptions, staging_area: StagingArea) -
         raise
 
 
+@_translate_errors()
+def read_workbook(path: Path, options: ReadOptions, staging_area: StagingArea) -> StagedTable:
+    """Stage a sheet of a workbook: the one that is chosen, or the first that has cells."""
+    workbook = _open_workbook(path, staging_area)
+    number, notices = workbook.choose_sheet(options.sheet.strip())
+    sheet = workbook.read_sheet(number)
+    if sheet.area.width > MAX_FIELDS:
+        raise LoadFailed("file.too_many_fields", count=sheet.area.width, most=MAX_FIELDS)
+    area: CellRange | None = sheet.area
+    if options.cell_range:
+        area = CellRange.parse(options.cell_range).intersect(sheet.area)
+    if not area:
+        raise LoadFailed("workbook.empty_range", range=options.cell_range, sheet=sheet.name)
+    below: list[Notice] = []
+    rows = sheet.read_rows(area, options, below)
+    first = list(islice(rows, _MAX_HEADER_ROWS))
+    if not first:
+        raise LoadFailed("workbook.empty_sheet", sheet=sheet.name)
+    # A cover has titles, blank rows, and some pairs of cells.
+    top = first[0].line
+    counts = [row.count_filled() for row in first]
+    has_gaps = first[-1].line - top >= len(first) or len(first) == 1
+    if has_gaps and max(counts) <= _MAX_COVER_CELLS and 2 * counts.count(1) > len(counts):
+        for notice in notices:
+            notice.code = "notice.cover_sheet"
+    position = _find_header(first, counts, options)
+    header = _SheetRow(top - 1, [""] * area.width) if position < 0 else first[position]
+    first = first[position + 1 :]
+    labels = [FORMATTERS[type(cell)](cell) for cell in header.cells]
+    with RowWriter(staging_area, area.width) as writer:
+        builder = _TableBuilder(writer, labels, options)
+        footer = builder.add_rows(chain(first, rows))
+        found = [*notices, *sheet.notices]
+        if header.line > top:
+            found.append(Notice("notice.rows_above_header", row=header.line))
+        more = {
+            "notice.merged_cells": sum(bottom >= header.line for bottom in sheet.merged),
+            "notice.empty_rows": builder.last_line - header.line - builder.row_count,
+        }
+        found += [Notice(code, count=count) for code, count in more.items() if count > 0]
+        found += [*describe_footer(footer, options), *below]
+        return builder.build(staging_area, found, sheet.name)
+
+
 def _open_workbook(path: Path, staging_area: StagingArea) -> _Workbook:
     limits = staging_area.limits
     limits.extend_memory(_MEMORY_RATIO * path.stat().st_size)
@@ -138,7 +240,7 @@ def _open_workbook(path: Path, staging_area: StagingArea) -> _Workbook:
                 if content.find(_ENCRYPTED_STREAM) >= 0:
                     raise LoadFailed("workbook.encrypted")
             limits.extend_cpu_time(path.stat().st_size, factor=_XLS_CPU_FACTOR)
-            return _open_xls(path)
+            return _XlsWorkbook(path)
     with open_archive(path) as archive:
         names = archive.namelist()
         unpacked_bytes = sum(member.file_size for member in archive.infolist())
@@ -149,143 +251,105 @@ def _open_workbook(path: Path, staging_area: StagingArea) -> _Workbook:
     limits.check_unpacked_bytes(unpacked_bytes)
     limits.extend_cpu_time(unpacked_bytes)
     if "xl/workbook.xml" in names:
-        return _open_xlsx(path, staging_area.folder)
+        return _XlsxWorkbook(path, staging_area.folder)
     if is_ods:
-        return _open_ods(path, staging_area.folder)
+        return _OdsWorkbook(path, staging_area.folder)
     raise LoadFailed("workbook.unknown_format")
 
 
-def _open_xlsx(path: Path, folder: Path) -> _Workbook:
-    source, marked = folder / "source.xlsx", folder / "marked.xlsx"
-    source.symlink_to(path.resolve())  # calamine knows the kind by the suffix
-    calamine = CalamineWorkbook.from_path(source)
+class _CalamineWorkbook(_Workbook):
+    def __init__(self, source: Path) -> None:
+        """Open a workbook, whose kind calamine knows by the suffix."""
+        self._calamine = CalamineWorkbook.from_path(source)
+        sheets = [
+            (number, sheet.visible == SheetVisibleEnum.Visible)
+            for number, sheet in enumerate(self._calamine.sheets_metadata)
+            if sheet.typ == SheetTypeEnum.WorkSheet
+        ]
+        super().__init__(self._calamine.sheet_names, sheets)
 
-    def read_sheet(number: int) -> _Sheet:
-        empty_formulas = mark_xlsx_sheet(path, number, marked)
+
+class _XlsxWorkbook(_CalamineWorkbook):
+    def __init__(self, path: Path, folder: Path) -> None:
+        self._path, self._marked = path, folder / "marked.xlsx"
+        source = folder / "source.xlsx"
+        source.symlink_to(path.resolve())
+        super().__init__(source)
+
+    def list_filled(self, numbers: Sequence[int]) -> list[int]:
+        return list_filled_xlsx_sheets(self._path, numbers)
+
+    def read_sheet(self, number: int) -> _Sheet:
+        empty_formulas = mark_xlsx_sheet(self._path, number, self._marked)
         notices = [Notice("notice.empty_formulas", count=empty_formulas)] if empty_formulas else []
-        if not marked.exists():
-            return _build_sheet(calamine.get_sheet_by_index(number), notices=notices)
-        calamine.close()
-        with CalamineWorkbook.from_path(marked) as workbook:
+        if not self._marked.exists():
+            return _Sheet.from_calamine(self._calamine.get_sheet_by_index(number), notices=notices)
+        self._calamine.close()
+        with CalamineWorkbook.from_path(self._marked) as workbook:
             sheet = workbook.get_sheet_by_index(number)
-            return _build_sheet(sheet, is_marked=True, notices=notices)
-
-    return _Workbook(
-        calamine.sheet_names,
-        _list_sheets(calamine),
-        lambda numbers: list_filled_xlsx_sheets(path, numbers),
-        read_sheet,
-    )
+            return _Sheet.from_calamine(sheet, is_marked=True, notices=notices)
 
 
-def _open_ods(path: Path, folder: Path) -> _Workbook:
-    source, marked = folder / "source.ods", folder / "marked.ods"
-    mark_ods(path, marked)
-    is_marked = marked.exists()
-    source.symlink_to(marked if is_marked else path.resolve())
-    calamine = CalamineWorkbook.from_path(source)
-    get_sheet = calamine.get_sheet_by_index
-    return _Workbook(
-        calamine.sheet_names,
-        _list_sheets(calamine),
-        lambda numbers: [number for number in numbers if get_sheet(number).start],
-        lambda number: _build_sheet(
-            get_sheet(number), list_ods_merged_rows(path, number), is_marked=is_marked
-        ),
-    )
+class _OdsWorkbook(_CalamineWorkbook):
+    def __init__(self, path: Path, folder: Path) -> None:
+        self._path = path
+        source, marked = folder / "source.ods", folder / "marked.ods"
+        mark_ods(path, marked)
+        self._is_marked = marked.exists()
+        source.symlink_to(marked if self._is_marked else path.resolve())
+        super().__init__(source)
+
+    def list_filled(self, numbers: Sequence[int]) -> list[int]:
+        return [number for number in numbers if self._calamine.get_sheet_by_index(number).start]
+
+    def read_sheet(self, number: int) -> _Sheet:
+        sheet = self._calamine.get_sheet_by_index(number)
+        merged = list_ods_merged_rows(self._path, number)
+        return _Sheet.from_calamine(sheet, merged, is_marked=self._is_marked)
 
 
-def _list_sheets(workbook: CalamineWorkbook) -> list[tuple[int, bool]]:
-    return [
-        (number, sheet.visible == SheetVisibleEnum.Visible)
-        for number, sheet in enumerate(workbook.sheets_metadata)
-        if sheet.typ == SheetTypeEnum.WorkSheet
-    ]
+class _XlsWorkbook(_Workbook):
+    def __init__(self, path: Path) -> None:
+        try:
+            with Path(os.devnull).open("w") as log:
+                self._book = xlrd.open_workbook(
+                    str(path),
+                    logfile=log,
+                    ragged_rows=True,
+                    formatting_info=True,
+                    ignore_workbook_corruption=True,  # a sector that two streams name
+                )
+        except MemoryError:
+            raise
+        except Exception as error:  # xlrd raises whatever a damaged record leads to
+            is_encrypted = isinstance(error, biffh.XLRDError) and "encrypted" in str(error)
+            code = "workbook.encrypted" if is_encrypted else "workbook.damaged"
+            raise LoadFailed(code) from error
+        sheets = [(number, not each.visibility) for number, each in enumerate(self._book.sheets())]
+        super().__init__(self._book.sheet_names(), sheets)
 
+    def list_filled(self, numbers: Sequence[int]) -> list[int]:
+        return [number for number in numbers if _measure_width(self._book.sheet_by_index(number))]
 
-def _build_sheet(
-    cells: CalamineSheet,
-    merged: Sequence[int] = (),
-    *,
-    is_marked: bool = False,
-    notices: Sequence[Notice] = (),
-) -> _Sheet:
-    if not (cells.start and cells.end):
-        raise LoadFailed("workbook.empty_sheet", sheet=cells.name)
-    area = CellRange(*(number + 1 for number in (*cells.start, *cells.end)))
-    merged = [*merged, *(end[0] + 1 for _start, end in cells.merged_cell_ranges or ())]
-    rows = cells.iter_rows()
-    return _Sheet(cells.name, area, read_marks(rows) if is_marked else rows, merged, notices)
-
-
-def _choose_sheet(workbook: _Workbook, wanted: str) -> tuple[int, list[Notice]]:
-    names = workbook.names
-    if wanted in names:
-        return names.index(wanted), []
-    if wanted.isdecimal() and 1 <= int(wanted) <= len(names):
-        return int(wanted) - 1, []
-    if wanted:
-        listed = ", ".join(f"“{name}”" for name in names)
-        raise LoadFailed("workbook.unknown_sheet", sheet=wanted, sheets=listed)
-    visible = [number for number, is_visible in workbook.sheets if is_visible]
-    # The hidden ones are read only if there are no others.
-    numbers = visible or [number for number, _is_visible in workbook.sheets]
-    filled = workbook.list_filled(numbers)
-    if not filled:
-        raise LoadFailed("workbook.empty")
-    chosen, *others = filled
-    if not others:
-        return chosen, []
-    listed = ", ".join(f"“{names[number]}”" for number in others)
-    return chosen, [Notice("notice.sheet_chosen", sheet=names[chosen], others=listed)]
-
-
-# XLS ----------------------------------------------------------------------------------------------
-
-
-def _open_xls(path: Path) -> _Workbook:
-    try:
-        with Path(os.devnull).open("w") as log:
-            book = xlrd.open_workbook(
-                str(path),
-                logfile=log,
-                ragged_rows=True,
-                formatting_info=True,
-                ignore_workbook_corruption=True,  # a sector that two streams name
-            )
-    except MemoryError:
-        raise
-    except Exception as error:  # xlrd raises whatever a damaged record leads to
-        is_encrypted = isinstance(error, biffh.XLRDError) and "encrypted" in str(error)
-        code = "workbook.encrypted" if is_encrypted else "workbook.damaged"
-        raise LoadFailed(code) from error
-    return _Workbook(
-        book.sheet_names(),
-        [(number, not sheet.visibility) for number, sheet in enumerate(book.sheets())],
-        lambda numbers: [n for n in numbers if _measure_width(book.sheet_by_index(n))],
-        lambda number: _read_xls_sheet(book, number),
-    )
+    def read_sheet(self, number: int) -> _Sheet:
+        sheet = self._book.sheet_by_index(number)
+        width = _measure_width(sheet)
+        if not width:
+            raise LoadFailed("workbook.empty_sheet", sheet=sheet.name)
+        notices: list[Notice] = []
+        return _Sheet(
+            sheet.name,
+            CellRange(1, 1, sheet.nrows, width),
+            _read_xls_rows(self._book, sheet, width, notices),
+            [bottom for _top, bottom, _left, _right in sheet.merged_cells],
+            notices,
+        )
 
 
 def _measure_width(sheet: XlrdSheet) -> int:
     """Return the number of columns up to the last one with a value."""
     rows = (bytes(sheet.row_types(row)).rstrip(_EMPTY_KINDS) for row in range(sheet.nrows))
     return max(map(len, rows), default=0)
-
-
-def _read_xls_sheet(book: xlrd.Book, number: int) -> _Sheet:
-    sheet = book.sheet_by_index(number)
-    width = _measure_width(sheet)
-    if not width:
-        raise LoadFailed("workbook.empty_sheet", sheet=sheet.name)
-    notices: list[Notice] = []
-    return _Sheet(
-        sheet.name,
-        CellRange(1, 1, sheet.nrows, width),
-        _read_xls_rows(book, sheet, width, notices),
-        [bottom for _top, bottom, _left, _right in sheet.merged_cells],
-        notices,
-    )
 
 
 def _read_xls_rows(
@@ -321,75 +385,10 @@ def _read_xls_rows(
 # The table ----------------------------------------------------------------------------------------
 
 
-def _stage_sheet(
-    sheet: _Sheet, options: ReadOptions, staging_area: StagingArea, notices: Sequence[Notice]
-) -> StagedTable:
-    """Stage the rows of a sheet; ``notices`` are those that the table gets besides its own."""
-    area: CellRange | None = sheet.area
-    if sheet.area.width > MAX_FIELDS:
-        raise LoadFailed("file.too_many_fields", count=sheet.area.width, most=MAX_FIELDS)
-    if options.cell_range:
-        area = CellRange.parse(options.cell_range).intersect(sheet.area)
-    if not area:
-        raise LoadFailed("workbook.empty_range", range=options.cell_range, sheet=sheet.name)
-    below: list[Notice] = []
-    rows = _read_rows(sheet, area, options, below)
-    first = list(islice(rows, _MAX_HEADER_ROWS))
-    if not first:
-        raise LoadFailed("workbook.empty_sheet", sheet=sheet.name)
-    for notice in notices if _is_cover(first) else ():
-        if notice.code == "notice.sheet_chosen":
-            notice.code = "notice.cover_sheet"
-    top, position = first[0].line, _find_header(first, options)
-    header = _SheetRow(top - 1, [""] * area.width) if position < 0 else first[position]
-    first = first[position + 1 :]
-    labels = [FORMATTERS[type(cell)](cell) for cell in header.cells]
-    with RowWriter(staging_area, area.width) as writer:
-        builder = _TableBuilder(writer, labels, options)
-        footer = builder.add_rows(chain(first, rows))
-        found = [*notices, *sheet.notices]
-        if header.line > top:
-            found.append(Notice("notice.rows_above_header", row=header.line))
-        counts = {
-            "notice.merged_cells": sum(bottom >= header.line for bottom in sheet.merged),
-            "notice.empty_rows": builder.last_line - header.line - builder.row_count,
-        }
-        found += [Notice(code, count=count) for code, count in counts.items() if count > 0]
-        found += [*describe_footer(footer, options), *below]
-        return builder.build(staging_area, found, sheet.name)
-
-
-def _is_cover(rows: Sequence[_SheetRow]) -> bool:
-    """Return whether rows are those of a cover: titles, blank rows, and some pairs of cells."""
-    counts = [row.count_filled() for row in rows]
-    has_gaps = rows[-1].line - rows[0].line >= len(rows) or len(rows) == 1
-    return has_gaps and max(counts) <= _MAX_COVER_CELLS and 2 * counts.count(1) > len(counts)
-
-
-def _read_rows(
-    sheet: _Sheet, area: CellRange, options: ReadOptions, notices: list[Notice]
-) -> Iterator[_SheetRow]:
-    """Read the rows that are not empty; add a notice where the table goes on below the area."""
-    offset, top = area.left - sheet.area.left, max(area.top, (options.skip or 0) + 1)
-    for line, row in enumerate(sheet.rows, start=1):
-        if line < top:
-            continue
-        cells = row[offset : offset + area.width]
-        has_values = any(cell != "" for cell in cells)
-        if line > area.bottom:
-            if has_values:
-                shown = options.cell_range.upper().replace("$", "")
-                notices.append(Notice("notice.range_continues", range=shown))
-            return
-        if has_values:
-            yield _SheetRow(line, cells)
-
-
-def _find_header(rows: Sequence[_SheetRow], options: ReadOptions) -> int:
+def _find_header(rows: Sequence[_SheetRow], counts: Sequence[int], options: ReadOptions) -> int:
     """Find the first row about as full as the fullest, or the first if in doubt; -1 for none."""
     if options.no_header or options.skip is not None:
         return -options.no_header
-    counts = [row.count_filled() for row in rows]
     max_count = max(counts)
     position = next(position for position, count in enumerate(counts) if 2 * count > max_count)
     has_titles = max_count > _MAX_TITLE_CELLS + 1 and max(counts[:position], default=0) <= (
