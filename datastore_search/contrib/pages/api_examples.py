@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -16,7 +16,7 @@ from django.shortcuts import redirect
 from ...field_types import Json, dump_json_as_sent
 from ...filters.names import format_sort_key
 from ...messages.bidi import BIDI_CONTROLS, show_bidi_controls
-from ...search import ConsistentRead, SearchAnswer, read_answer
+from ...search import ConsistentRead, read_answer
 from ...web.addresses import find_path, find_search_path, reverse_in_locale
 from ...web.views import parse_page_number
 from .columns import Column
@@ -50,76 +50,73 @@ class ApiView(ResourcePageView):
         offset = (parse_page_number(self.request) - 1) * query.size
         search = replace(query.search, limit=query.size, offset=offset)
         with closing(read_answer(read, replace(search, limit=1))) as found:
-            answer = _write_answer(found)
+            first, total = next(found.texts, b"").decode(), found.total or 0
+        if len(first) > MAX_SHOWN_RECORD_LENGTH:
+            first = f"{first[:MAX_SHOWN_RECORD_LENGTH]}…"
+        records = f"[\n      {show_bidi_controls(first)},\n      …\n    ]" if first else "[]"
         parameters = build_query_parameters(search)
         texts = {"resource_id": str(resource.pk), **parameters, "limit": str(search.limit)}
         texts |= {"offset": str(offset)} if offset else {}
         members: dict[str, Json] = {
-            **texts,
+            "resource_id": str(resource.pk),
+            "q": search.q,
             "filters": dict(format_filters(search.filters)),
             "sort": ", ".join(map(format_sort_key, search.sort)),
             "limit": search.limit,
             "offset": offset,
         }
-        order = ("resource_id", "q", "filters", "sort", "limit", "offset")
-        sent = {name: members[name] for name in order if members.get(name)}
-        call = _Call(self.request.build_absolute_uri(path), texts, sent, resource.private)
+        sent = {name: value for name, value in members.items() if value}
+        address = self.request.build_absolute_uri(path)
+        programs = []
+        for name, (write, token, program) in _PROGRAMS.items():
+            lines = [f"  {_dump(name)}: {write(value)}" for name, value in sent.items()]
+            values = {
+                "address": write(address),
+                # CKAN's clients append an action to the base address of the portal.
+                "portal": write(address.removesuffix(f"/api/action/{_ACTION}")),
+                "token": token if resource.private else "",
+                "os": "import os\n\n" if resource.private else "",
+                "parameters": "{\n" + ",\n".join(lines) + "\n}",
+                "json": _dump(_dump(sent)),
+                "texts": " \\\n  ".join(
+                    f"--data-urlencode {shlex.quote(f'{name}={text}')}"
+                    for name, text in texts.items()
+                ),
+            }
+            programs.append((name, program % values))
         dump = "" if resource.private else find_path(self.request, "dump", resource.pk)
         in_file = {"format": "csv", **parameters}
         return {
             "chips": build_chips(query, columns),
             "page_address": page_address,
-            "programs": [(name, write(call)) for name, write in _WRITERS.items()],
+            "programs": programs,
             "file_address": dump and add_query_string(dump, in_file.items()),
-            "answer": answer,
+            "answer": _ANSWER % {"total": total, "records": records},
             "answer_address": "" if resource.private else add_query_string(path, texts.items()),
         }
 
 
-@dataclass(frozen=True, slots=True)
-class _Call:
-    """A call: ``texts`` are its parameters for a query string, ``members`` for a JSON object."""
+_ANSWER = """{
+  "success": true,
+  "result": {
+    "total": %(total)s,
+    "records": %(records)s,
+    …
+  }
+}"""
 
-    address: str
-    texts: Mapping[str, str]
-    members: Mapping[str, Json]
-    needs_token: bool
 
-    def write_members(self, write: Callable[[Json], str]) -> str:
-        lines = [f"  {_dump(name)}: {write(value)},\n" for name, value in self.members.items()]
-        return f"{{\n{''.join(lines).removesuffix(chr(10)).removesuffix(',')}\n}}"
+# Programs -----------------------------------------------------------------------------------------
+
+_ESCAPED_CONTROLS = {code: f"\\u{code:04x}" for code in BIDI_CONTROLS}
+
+#: This key of an object; within a text, its quotation marks are escaped.
+_PROTOTYPE = re.compile(r'(?<!\\)"__proto__":')
 
 
 def _dump(value: Json) -> str:
     """Write JSON; a control that changes the direction of text is escaped."""
     return dump_json_as_sent(value).translate(_ESCAPED_CONTROLS)
-
-
-_ESCAPED_CONTROLS = {code: f"\\u{code:04x}" for code in BIDI_CONTROLS}
-
-
-def _write_answer(found: SearchAnswer) -> str:
-    first = next(found.texts, b"").decode()
-    if len(first) > MAX_SHOWN_RECORD_LENGTH:
-        first = f"{first[:MAX_SHOWN_RECORD_LENGTH]}…"
-    records = f"[\n      {show_bidi_controls(first)},\n      …\n    ]" if first else "[]"
-    return (
-        '{\n  "success": true,\n  "result": {\n'
-        f'    "total": {found.total or 0},\n    "records": {records},\n    …\n  }}\n}}'
-    )
-
-
-# Programs -----------------------------------------------------------------------------------------
-
-
-def _write_curl(call: _Call) -> str:
-    lines = [f"curl -G {shlex.quote(call.address)}"]
-    if call.needs_token:
-        lines.append('-H "Authorization: $TOKEN"')
-    lines += [
-        f"--data-urlencode {shlex.quote(f'{name}={value}')}" for name, value in call.texts.items()
-    ]
-    return " \\\n  ".join(lines)
 
 
 def _write_python(value: Json) -> str:
@@ -136,74 +133,63 @@ def _write_python(value: Json) -> str:
             return repr(value)
 
 
-def _write_post(call: _Call, packages: Iterable[str], end: str) -> str:
-    token = ', headers={"Authorization": os.environ["TOKEN"]}' if call.needs_token else ""
-    return (
-        f"{_write_imports(call, packages)}"
-        f"address = {call.address!r}\n"
-        f"parameters = {call.write_members(_write_python)}\n"
-        f"answer = requests.post(address, json=parameters{token}, timeout=60)\n"
-        "answer.raise_for_status()\n"
-        f'records = answer.json()["result"]["records"]\n{end}'
-    )
+_POST = """address = %(address)s
+parameters = %(parameters)s
+answer = requests.post(address, json=parameters%(token)s, timeout=60)
+answer.raise_for_status()
+records = answer.json()["result"]["records"]
+"""
+_POST_HEADER = ', headers={"Authorization": os.environ["TOKEN"]}'
 
-
-def _write_ckanapi(call: _Call) -> str:
-    token = ', apikey=os.environ["TOKEN"]' if call.needs_token else ""
-    # CKAN's clients append an action to the base address of the portal.
-    base = call.address.removesuffix(f"/api/action/{_ACTION}")
-    return (
-        f"{_write_imports(call, ['ckanapi'])}"
-        f"portal = ckanapi.RemoteCKAN({base!r}{token})\n"
-        f"parameters = {call.write_members(_write_python)}\n"
-        f"result = portal.action.{_ACTION}(**parameters)\n"
-        'print(result["records"])'
-    )
-
-
-def _write_imports(call: _Call, packages: Iterable[str]) -> str:
-    first = "import os\n\n" if call.needs_token else ""
-    return first + "".join(f"import {package}\n" for package in packages) + "\n"
-
-
-def _write_r(call: _Call) -> str:
-    token = '  req_headers(Authorization = Sys.getenv("TOKEN")) |>\n' if call.needs_token else ""
-    return (
-        "library(httr2)\n\n"
-        f"parameters <- {_dump(_dump(call.members))}\n"
-        f"answer <- request({_dump(call.address)}) |>\n{token}"
-        '  req_body_raw(parameters, "application/json") |>\n'
-        "  req_perform() |>\n"
-        "  resp_body_json(simplifyVector = TRUE)\n"
-        "print(answer$result$records)"
-    )
-
-
-def _write_javascript(call: _Call) -> str:
-    # As a plain key of a literal, it would set the prototype.
-    members = _PROTOTYPE.sub(r'["__proto__"]:', call.write_members(_dump))
-    token = ", Authorization: process.env.TOKEN" if call.needs_token else ""
-    return (
-        f"const answer = await fetch({_dump(call.address)}, {{\n"
-        '  method: "POST",\n'
-        f'  headers: {{ "Content-Type": "application/json"{token} }},\n'
-        f"  body: JSON.stringify({members}),\n"
-        "});\n"
-        "const { result } = await answer.json();\n"
-        "console.log(JSON.stringify(result.records));"
-    )
-
-
-#: This key of an object; within a text, its quotation marks are escaped.
-_PROTOTYPE = re.compile(r'(?<!\\)"__proto__":')
-
-_WRITERS: Mapping[str, Callable[[_Call], str]] = {
-    "curl": _write_curl,
-    "Python: requests": lambda call: _write_post(call, ["requests"], "print(records)"),
-    "Python: pandas": lambda call: _write_post(
-        call, ["pandas", "requests"], "print(pandas.DataFrame(records))"
+#: By the name of a program: how it writes a value, the token of a private resource, its text.
+_PROGRAMS: Mapping[str, tuple[Callable[[Json], str], str, str]] = {
+    "curl": (
+        lambda value: shlex.quote(str(value)),
+        '-H "Authorization: $TOKEN" \\\n  ',
+        "curl -G %(address)s \\\n  %(token)s%(texts)s",
     ),
-    "Python: ckanapi": _write_ckanapi,
-    "R: httr2": _write_r,
-    "JavaScript: fetch": _write_javascript,
+    "Python: requests": (
+        _write_python,
+        _POST_HEADER,
+        f"%(os)simport requests\n\n{_POST}print(records)",
+    ),
+    "Python: pandas": (
+        _write_python,
+        _POST_HEADER,
+        f"%(os)simport pandas\nimport requests\n\n{_POST}print(pandas.DataFrame(records))",
+    ),
+    "Python: ckanapi": (
+        _write_python,
+        ', apikey=os.environ["TOKEN"]',
+        f"""%(os)simport ckanapi
+
+portal = ckanapi.RemoteCKAN(%(portal)s%(token)s)
+parameters = %(parameters)s
+result = portal.action.{_ACTION}(**parameters)
+print(result["records"])""",
+    ),
+    "R: httr2": (
+        _dump,
+        '  req_headers(Authorization = Sys.getenv("TOKEN")) |>\n',
+        """library(httr2)
+
+parameters <- %(json)s
+answer <- request(%(address)s) |>
+%(token)s  req_body_raw(parameters, "application/json") |>
+  req_perform() |>
+  resp_body_json(simplifyVector = TRUE)
+print(answer$result$records)""",
+    ),
+    "JavaScript: fetch": (
+        # As a plain key of a literal, it would set the prototype.
+        lambda value: _PROTOTYPE.sub(r'["__proto__"]:', _dump(value)),
+        ", Authorization: process.env.TOKEN",
+        """const answer = await fetch(%(address)s, {
+  method: "POST",
+  headers: { "Content-Type": "application/json"%(token)s },
+  body: JSON.stringify(%(parameters)s),
+});
+const { result } = await answer.json();
+console.log(JSON.stringify(result.records));""",
+    ),
 }

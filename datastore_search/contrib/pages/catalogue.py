@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from datetime import date
 from http import HTTPStatus
@@ -21,19 +21,18 @@ from ...guards.shares import Client
 from ...messages.bidi import show_bidi_controls
 from ...messages.numbers import format_count
 from ...messages.requests import UnknownPage
-from ...models import Reader, Resource
+from ...models import Resource
 from ...search import open_snapshot
 from ...signals import CATALOGUE_KEY
 from ...web.addresses import reverse_in_locale
 from ...web.views import parse_page_number
 from ..catalogue.datasets import (
     CatalogueFilterSet,
-    Datasets,
     count_facets,
     open_readable_datasets,
 )
 from ..catalogue.descriptions import describe_license, get_metadata_field
-from ..catalogue.models import Dataset, get_metadata
+from ..catalogue.models import get_metadata
 from ..catalogue.published import build_catalogue_links, describe_catalogue, describe_resource
 from ..catalogue.query import SortTerm
 from .head import list_format_labels
@@ -48,12 +47,26 @@ _is_address = URLValidator(schemes=("https", "http"))
 
 
 def _show_facts(question: PageQuestion) -> Mapping[str, Any] | None:
-    """
-    Show what is known of a resource, with the labels that the admin has.
-
-    A statement has its language if that is known, and the address behind it, if any.
-    """
+    """Show what is known of a resource, with the labels of the admin, languages and links."""
     resource = question.read.resource
+    metadata = get_metadata(resource)
+    title, license_link, _is_open = describe_license(metadata.license)
+    source_link = ""
+    with suppress(ValidationError):
+        _is_address(metadata.source)
+        source_link = metadata.source
+    mail = f"mailto:{metadata.contact_email}" if metadata.contact_email else ""
+    texts = [
+        ("license", title, license_link),
+        ("source", metadata.source, source_link),
+        ("publisher", metadata.publisher, ""),
+        ("contact", metadata.contact or metadata.contact_email, mail),
+        ("tags", ", ".join(metadata.tags), ""),
+    ]
+    for name in ("temporal_start", "temporal_end", "spatial", "frequency", "version_date"):
+        value = getattr(metadata, name)
+        text = date_format(value, "DATE_FORMAT") if isinstance(value, date) else value
+        texts.append((name, text, ""))
     facts = [
         {
             "label": str(get_metadata_field(name).verbose_name),
@@ -61,28 +74,10 @@ def _show_facts(question: PageQuestion) -> Mapping[str, Any] | None:
             "link": link,
             "language": resource.content_language if name in _WORDS and not link else "",
         }
-        for name, text, link in _list_texts(get_metadata(resource))
+        for name, text, link in texts
         if text
     ]
     return {"facts": facts} if facts else None
-
-
-def _list_texts(metadata: Dataset) -> Iterator[tuple[str, str, str]]:
-    """List statements: the name, the text, and the link of each."""
-    title, license_link, _is_open = describe_license(metadata.license)
-    yield "license", title, license_link
-    source_link = ""
-    with suppress(ValidationError):
-        _is_address(metadata.source)
-        source_link = metadata.source
-    yield "source", metadata.source, source_link
-    yield "publisher", metadata.publisher, ""
-    mail = f"mailto:{metadata.contact_email}" if metadata.contact_email else ""
-    yield "contact", metadata.contact or metadata.contact_email, mail
-    yield "tags", ", ".join(metadata.tags), ""
-    for name in ("temporal_start", "temporal_end", "spatial", "frequency", "version_date"):
-        value = getattr(metadata, name)
-        yield name, date_format(value, "DATE_FORMAT") if isinstance(value, date) else value, ""
 
 
 def _show_origin(question: PageQuestion) -> Mapping[str, Any] | None:
@@ -98,10 +93,9 @@ def _show_origin(question: PageQuestion) -> Mapping[str, Any] | None:
 
 def _describe(question: PageQuestion) -> Mapping[str, Any] | None:
     """Describe a public resource at its address without parameters, the one for engines."""
-    resource = question.read.resource
-    if resource.private or question.request.GET:
-        return None
-    return {"data": describe_resource(question.request, resource)}
+    resource, request = question.read.resource, question.request
+    is_shown = not (resource.private or request.GET)
+    return {"data": describe_resource(request, resource)} if is_shown else None
 
 
 SECTIONS = (
@@ -123,64 +117,73 @@ _ORDERS = {"": gettext_lazy("title"), "modified": gettext_lazy("last change")}
 
 
 class CatalogueView(PageView):
-    """
-    The datasets that the user may see.
-
-    One statement finds those that hold the words of a query; the time limit of a search applies.
-    """
+    """The datasets that the user may see; the time limit of a search applies."""
 
     def get(self, request: HttpRequest) -> HttpResponse:
         with open_snapshot(Client.from_request(request)) as session, session.watch_statements():
-            return self._answer(session.connection.alias)
-
-    def _answer(self, using: str) -> HttpResponse:
-        request = self.request
-        readable = open_readable_datasets(using, request.user)
-        sent = {name: request.GET.get(name, "") for name in ("publisher", "topic", "sort")}
-        chosen = {name: text[:200] if is_storable(text) else "" for name, text in sent.items()}
-        datasets = readable.owned_by(chosen["publisher"]) if chosen["publisher"] else readable
-        datasets = datasets.tagged(chosen["topic"]) if chosen["topic"] else datasets
-        filters = CatalogueFilterSet(request.GET, datasets.rows, datasets.match_word)
-        if not filters.is_valid():
-            return self.render_page(
-                "catalogue.html", {"filters": filters}, private=True, status=HTTPStatus.BAD_REQUEST
+            readable = open_readable_datasets(session.connection.alias, request.user)
+            sent = {name: request.GET.get(name, "") for name in ("publisher", "topic", "sort")}
+            chosen = {name: text[:200] if is_storable(text) else "" for name, text in sent.items()}
+            datasets = readable.owned_by(chosen["publisher"]) if chosen["publisher"] else readable
+            datasets = datasets.tagged(chosen["topic"]) if chosen["topic"] else datasets
+            filters = CatalogueFilterSet(request.GET, datasets.rows, datasets.match_word)
+            if not filters.is_valid():
+                return self.render_page(
+                    "catalogue.html",
+                    {"filters": filters},
+                    private=True,
+                    status=HTTPStatus.BAD_REQUEST,
+                )
+            number, q = parse_page_number(request), filters.form.cleaned_data["q"]
+            offset = (number - 1) * ENTRIES_PER_PAGE
+            is_recent = chosen["sort"] == "modified"
+            first = SortTerm("metadata_modified", True) if is_recent else SortTerm("title")
+            bounds = slice(offset, offset + ENTRIES_PER_PAGE)
+            listed, total = datasets.read_page([first, SortTerm("id")], bounds, filters.qs)
+            if offset >= max(total, 1):
+                raise UnknownPage(page=number)
+            asked = {"q": q, **chosen}
+            self.shared_parameters = [pair for pair in asked.items() if pair[1]]
+            # Each has a parameter, its label, its options, and the chosen one.
+            choices: list[tuple[str, str, list[tuple[str, Any]], str]] = []
+            names = (("publisher", _("Publisher")), ("topic", _("Topic")))
+            facets = count_facets(readable, request.user, ("organization", "tags"), MAX_OPTIONS)
+            for (name, label), counted in zip(names, facets, strict=True):
+                options = {
+                    each.name: f"{each.title} ({format_count(each.count)})" for each in counted
+                }
+                if chosen[name]:
+                    options.setdefault(chosen[name], chosen[name])
+                if len(options) > 1 or chosen[name]:
+                    choices.append((name, label, [("", _("all")), *options.items()], chosen[name]))
+            choices.append(("sort", _("Sort by"), [*_ORDERS.items()], chosen["sort"]))
+            context: dict[str, Any] = {
+                "entries": [
+                    (each, list(map(self._describe_table, each.resources))) for each in listed
+                ],
+                "filters": filters,
+                "is_asked": q or chosen["publisher"] or chosen["topic"],
+                "formats": ", ".join(list_format_labels()),
+                "choices": choices,
+                "pagination": paginate(
+                    request,
+                    self.shared_parameters,
+                    number,
+                    ENTRIES_PER_PAGE,
+                    total,
+                    is_exact=datasets.is_complete,
+                ),
+            }
+            # Of all addresses of the catalogue, and of a table, one is for search engines.
+            if not request.GET:
+                context["structured_data"] = describe_catalogue(request)
+            # The total depends on the user, on every page.
+            response = self.render_page(
+                "catalogue.html", context, private=request.user.is_authenticated, key=CATALOGUE_KEY
             )
-        number, q = parse_page_number(request), filters.form.cleaned_data["q"]
-        offset = (number - 1) * ENTRIES_PER_PAGE
-        bounds = slice(offset, offset + ENTRIES_PER_PAGE)
-        is_recent = chosen["sort"] == "modified"
-        first = SortTerm("metadata_modified", True) if is_recent else SortTerm("title")
-        order = [first, SortTerm("id")]
-        listed, total = datasets.read_page(order, bounds, filters.qs)
-        if offset >= max(total, 1):
-            raise UnknownPage(page=number)
-        asked = {"q": q, **chosen}
-        self.shared_parameters = [pair for pair in asked.items() if pair[1]]
-        context: dict[str, Any] = {
-            "entries": [(each, list(map(self._describe_table, each.resources))) for each in listed],
-            "filters": filters,
-            "is_asked": q or chosen["publisher"] or chosen["topic"],
-            "formats": ", ".join(list_format_labels()),
-            "choices": list(_list_choices(readable, request.user, chosen)),
-            "pagination": paginate(
-                request,
-                self.shared_parameters,
-                number,
-                ENTRIES_PER_PAGE,
-                total,
-                is_exact=datasets.is_complete,
-            ),
-        }
-        # Of all addresses of the catalogue, and of a table, one is for search engines.
-        if not request.GET:
-            context["structured_data"] = describe_catalogue(request)
-        # The total depends on the user, on every page.
-        response = self.render_page(
-            "catalogue.html", context, private=request.user.is_authenticated, key=CATALOGUE_KEY
-        )
-        if link := build_catalogue_links(request):
-            response["Link"] = link
-        return response
+            if link := build_catalogue_links(request):
+                response["Link"] = link
+            return response
 
     def _describe_table(self, resource: Resource) -> dict[str, Any]:
         version, fields = resource.table_version, cast("Any", resource).field_count
@@ -198,18 +201,3 @@ class CatalogueView(PageView):
                 % {"number": format_count(fields)},
             ),
         }
-
-
-def _list_choices(
-    datasets: Datasets, reader: Reader, chosen: Mapping[str, str]
-) -> Iterator[tuple[str, str, list[tuple[str, Any]], str]]:
-    """List what can be chosen: the parameter, its label, its options, and the chosen one."""
-    names = (("publisher", _("Publisher")), ("topic", _("Topic")))
-    facets = count_facets(datasets, reader, ("organization", "tags"), MAX_OPTIONS)
-    for (name, label), counted in zip(names, facets, strict=True):
-        options = {each.name: f"{each.title} ({format_count(each.count)})" for each in counted}
-        if chosen[name]:
-            options.setdefault(chosen[name], chosen[name])
-        if len(options) > 1 or chosen[name]:
-            yield name, label, [("", _("all")), *options.items()], chosen[name]
-    yield "sort", _("Sort by"), [*_ORDERS.items()], chosen["sort"]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from functools import partial
@@ -288,11 +288,7 @@ def is_skewed(column: Column, profile: Mapping[str, Any] | None) -> bool:
 
 
 def list_useful(fields: Sequence[FacetField], profiles: FieldProfiles) -> list[FacetField]:
-    """
-    List the fields that divide records, the most useful first.
-
-    They have several values, and are not the key of the records.
-    """
+    """List the fields that divide records, and are not their key, the most useful first."""
     useful = []
     for each in fields:
         column, profile = each.column, profiles.get(each.column.name)
@@ -379,46 +375,40 @@ def describe_fields(columns: Sequence[Column], profiles: Profiles | None) -> lis
         if profile is None:
             notes.append(FieldNote(column, f"about-{number}"))
             continue
-        bars = []
+        count, nulls, distinct = profile["count"], profile["nulls"], profile["distinct"]
+        bars, facts = [], []
         for each in profile.get("top", ())[:MAX_BARS]:
-            value, count = each["value"], each["count"]
+            value = each["value"]
             text = value if isinstance(value, str) else json.dumps(value).removesuffix(".0")
             is_cut = isinstance(value, Mapping | list) or len(str(value)) >= MAX_PROFILED_LENGTH
             link = "" if is_cut else QueryString(((f"field.{column.name}", text),)).link
-            width = f"{100 * count / profile['count']:.3g}"
-            bars.append(Bar(_format_profiled(column, value), format_count(count), width, link))
-        facts = tuple(_list_facts(column, profile))
+            width, shown = f"{100 * each['count'] / count:.3g}", _format_profiled(column, value)
+            bars.append(Bar(shown, format_count(each["count"]), width, link))
+        if nulls:
+            share = 100 * nulls / (count + nulls)
+            percent = number_format(max(share, 0.1), 1 if share < _WHOLE_PERCENT else 0)
+            facts.append(_("%(share)s %% empty") % {"share": percent})
+        if profile.get("distinct_is_estimated"):
+            two_figures = int(float(f"{distinct:.2g}"))
+            facts.append(_("about %(number)s values") % {"number": format_count(two_figures)})
+        elif count:
+            text = ngettext("%(number)s value", "%(number)s values", distinct)
+            facts.append(text % {"number": format_count(distinct)})
+        if "min" in profile:
+            low, high = (_format_profiled(column, profile[end]) for end in ("min", "max"))
+            facts.append(_("%(low)s to %(high)s") % {"low": low, "high": high})
+        if "mean" in profile:
+            # Six figures, or more where it is a large whole number.
+            mean, text = profile["mean"], f"{profile['mean']:.6g}"
+            text = f"{mean:.0f}" if "e+" in text and abs(mean) < _MIN_EXPONENT_MEAN else text
+            facts.append(_("mean %(mean)s") % {"mean": format_number(text)})
+        if profile.get("longest"):
+            lengths = {name: format_count(profile[name]) for name in ("shortest", "longest")}
+            facts.append(_("%(shortest)s to %(longest)s characters") % lengths)
         histogram = draw_histogram(column, profile.get("histogram"))
-        is_complete = not profile["nulls"]
-        notes.append(
-            FieldNote(column, f"about-{number}", facts, tuple(bars), histogram, is_complete)
-        )
+        note = FieldNote(column, f"about-{number}", tuple(facts), tuple(bars), histogram, not nulls)
+        notes.append(note)
     return notes
-
-
-def _list_facts(column: Column, profile: Mapping[str, Any]) -> Iterator[str]:
-    count, nulls, distinct = profile["count"], profile["nulls"], profile["distinct"]
-    if nulls:
-        share = 100 * nulls / (count + nulls)
-        shown = number_format(max(share, 0.1), 1 if share < _WHOLE_PERCENT else 0)
-        yield _("%(share)s %% empty") % {"share": shown}
-    if profile.get("distinct_is_estimated"):
-        two_figures = int(float(f"{distinct:.2g}"))
-        yield _("about %(number)s values") % {"number": format_count(two_figures)}
-    elif count:
-        text = ngettext("%(number)s value", "%(number)s values", distinct)
-        yield text % {"number": format_count(distinct)}
-    if "min" in profile:
-        low, high = (_format_profiled(column, profile[end]) for end in ("min", "max"))
-        yield _("%(low)s to %(high)s") % {"low": low, "high": high}
-    if "mean" in profile:
-        # Six figures, or more where it is a large whole number.
-        mean, text = profile["mean"], f"{profile['mean']:.6g}"
-        text = f"{mean:.0f}" if "e+" in text and abs(mean) < _MIN_EXPONENT_MEAN else text
-        yield _("mean %(mean)s") % {"mean": format_number(text)}
-    if profile.get("longest"):
-        lengths = {name: format_count(profile[name]) for name in ("shortest", "longest")}
-        yield _("%(shortest)s to %(longest)s characters") % lengths
 
 
 def draw_histogram(column: Column, histogram: Mapping[str, Any] | None) -> Histogram | None:

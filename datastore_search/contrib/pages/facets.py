@@ -16,8 +16,7 @@ from ...messages.availability import TemporarilyUnavailable
 from ...messages.bidi import show_bidi_controls
 from ...messages.numbers import format_count
 from ...messages.parameters import InvalidParameters
-from ...models import Field, Profiles
-from ...search import ConsistentRead, Query
+from ...search import Query
 from ...web.addresses import reverse_in_locale
 from ..analysis.facets import Facet, FacetsQuery, read_facets
 from ..analysis.groups import GroupBy
@@ -33,7 +32,7 @@ from .columns import (
     draw_histogram,
 )
 from .head import Input, build_input
-from .question import OF_TABLE, YES_OR_NO, FieldCondition, PageQuery, join_conditions, write_change
+from .question import OF_TABLE, YES_OR_NO, join_conditions, write_change
 from .sections import PageQuestion, Place, Section
 from .values import Digits, format_value, parse_typed_value, write_value
 
@@ -123,19 +122,14 @@ def _show_facets(question: PageQuestion) -> Mapping[str, Any]:
     the parameters that have no input.  Some facets are not ``is_complete`` where they took too
     long.
     """
-    read, query, request = question.read, question.query, question.request
-    resource, shown_columns = read.resource, {each.name for each in question.choice.columns}
+    query, request, resource = question.query, question.request, question.read.resource
+    shown_columns = {each.name for each in question.choice.columns}
     shown, others = choose_facets(
         question.columns, query, question.field_profiles, resource.primary_key
     )
-    counter = _Counter(read, query, question.profiles)
-    counts = counter.count(shown)
-    asked = {condition.parameter: condition for condition in query.conditions}
-    builder = _Builder(query, {field.name: field for field in resource.schema}, asked)
-    facets = [
-        builder.build(position, field, counts[field.column.name])
-        for position, field in enumerate(shown)
-    ]
+    builder = _Builder(question)
+    builder.count_matches(builder.list_uncounted(shown))
+    facets = [builder.build(position, field) for position, field in enumerate(shown)]
     # The parameters that no input has: of each text input, all values but the first.
     pairs = query.query_string.pairs
     boxes = {each.parameter for each in facets if each.values}
@@ -151,7 +145,7 @@ def _show_facets(question: PageQuestion) -> Mapping[str, Any]:
             if column.name in shown_columns
         ],
         "hidden": [pair for pair in pairs if pair[0] not in boxes and pair not in sent],
-        "is_complete": counter.is_complete,
+        "is_complete": builder.is_complete,
         "address": request.path,
         "chart_address": reverse_in_locale(request, "chart", resource.pk),
     }
@@ -160,20 +154,21 @@ def _show_facets(question: PageQuestion) -> Mapping[str, Any]:
 # Counting -----------------------------------------------------------------------------------------
 
 
-@dataclass
-class _Counter:
-    """Counts facets, from stored counts if they cover the requested records."""
+class _Builder:
+    """Counts facets, from stored counts if they cover the requested records, and describes them."""
 
-    _read: ConsistentRead
-    _query: PageQuery
-    _profiles: Profiles | None
-    is_complete: bool = True
+    is_complete = True
 
-    def count(self, fields: Sequence[FacetField]) -> Mapping[str, Counts]:
-        counts: dict[str, Counts] = {}
+    def __init__(self, question: PageQuestion) -> None:
+        self._read, self._query, self._profiles = question.read, question.query, question.profiles
+        self._asked = {condition.parameter: condition for condition in question.query.conditions}
+        self._counts: dict[str, Counts] = {}
+
+    def list_uncounted(self, fields: Sequence[FacetField]) -> list[tuple[FacetField, Facet]]:
+        """Read what is stored of some facets, and list the others."""
         # Values that are not stored can be counted at any time.
         is_small = (self._read.relation.record_count or 0) <= _MAX_SMALL_TABLE
-        asked: list[tuple[FacetField, Query]] = []
+        asked: list[tuple[FacetField, Facet]] = []
         for field in fields:
             # The conditions that are not on the field itself, and what to find.
             name = field.column.name
@@ -196,58 +191,45 @@ class _Counter:
                 profile = self._profiles and self._profiles.fields.get(name)
                 # Without a profile it is not known whether records lack a value.
                 nulls = 0 if profile and not profile["nulls"] else None
-                counts[name] = stored or Counts(nulls=nulls)
+                self._counts[name] = stored or Counts(nulls=nulls)
             else:
-                asked.append((field, query))
-        return counts | (self._count_matches(asked) if asked else {})
+                bins = None if field.kind is FacetKind.VALUES else _BINS
+                group = GroupBy(name, bins=bins, is_logarithmic=field.is_skewed)
+                asked.append((field, Facet(group, query, limit=_LIMITS[field.is_wanted])))
+        return asked
 
-    def _count_matches(self, asked: Sequence[tuple[FacetField, Query]]) -> dict[str, Counts]:
+    def count_matches(self, asked: Sequence[tuple[FacetField, Facet]]) -> None:
         """Count facets within the time of a page; those that take longer are of all records."""
-        facets = [
-            Facet(
-                GroupBy(
-                    field.column.name,
-                    bins=None if field.kind is FacetKind.VALUES else _BINS,
-                    is_logarithmic=field.is_skewed,
-                ),
-                query,
-                limit=_LIMITS[field.is_wanted],
-            )
-            for field, query in asked
-        ]
+        if not asked:
+            return
         # The total of the whole table: the page counts its own.
         timeout = timedelta(seconds=MAX_SECONDS)
-        wanted = FacetsQuery(Query(limit=None), tuple(facets), timeout)
+        facets = tuple(facet for _field, facet in asked)
+        wanted = FacetsQuery(Query(limit=None), facets, timeout)
         try:
             found = read_facets(self._read, wanted).facets
         except (TemporarilyUnavailable, InvalidParameters) as error:
             logger.warning("The facets of a page were not counted: %s", error)
             found = [b'{"complete": false}'] * len(facets)
-        return {
-            field.column.name: self._read_answer(field, text)
-            for (field, _query), text in zip(asked, found, strict=True)
-        }
-
-    def _read_answer(self, field: FacetField, text: bytes) -> Counts:
-        answer = json.loads(text, parse_int=Digits, parse_float=Digits)
-        if not answer["complete"]:
-            self.is_complete = False
-            stored = self._read_stored(field)
-            return replace(stored, is_of_all_records=True) if stored else Counts()
-        if field.kind is not FacetKind.VALUES:
-            bins = answer["bins"]
-            histogram = bins and {
-                "counts": [int(each["count"]) for each in bins],
-                "bounds": (bins[0]["from"], bins[-1]["to"]),
-            }
-            drawn = draw_histogram(field.column, histogram or None)
-            return Counts(histogram=drawn, is_logarithmic=field.is_skewed)
-        return Counts(
-            tuple((each["value"], int(each["count"])) for each in answer["values"]),
-            int(answer["nulls"]),
-            int(answer["others"]),
-            int(answer["distinct"]),
-        )
+        for (field, _facet), text in zip(asked, found, strict=True):
+            column, answer = field.column, json.loads(text, parse_int=Digits, parse_float=Digits)
+            if not answer["complete"]:
+                self.is_complete = False
+                own = self._read_stored(field)
+                own = replace(own, is_of_all_records=True) if own else Counts()
+            elif field.kind is FacetKind.VALUES:
+                values = tuple((each["value"], int(each["count"])) for each in answer["values"])
+                others, distinct = int(answer["others"]), int(answer["distinct"])
+                own = Counts(values, int(answer["nulls"]), others, distinct)
+            else:
+                bins = answer["bins"]
+                histogram = bins and {
+                    "counts": [int(each["count"]) for each in bins],
+                    "bounds": (bins[0]["from"], bins[-1]["to"]),
+                }
+                drawn = draw_histogram(column, histogram or None)
+                own = Counts(histogram=drawn, is_logarithmic=field.is_skewed)
+            self._counts[column.name] = own
 
     def _read_stored(self, field: FacetField) -> Counts | None:
         """Read what a load has counted of the records as they are; None if that is nothing."""
@@ -269,19 +251,11 @@ class _Counter:
         others = (self._read.relation.record_count or 0) - counts.nulls - listed
         return Counts(tuple(values), counts.nulls, others, counts.distinct)
 
+    # Describing -----------------------------------------------------------------------------------
 
-# Describing ---------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class _Builder:
-    _query: PageQuery
-    _fields: Mapping[str, Field]
-    _asked: Mapping[str, FieldCondition]
-
-    def build(self, position: int, field: FacetField, counts: Counts) -> ShownFacet:
+    def build(self, position: int, field: FacetField) -> ShownFacet:
         """Describe a facet; values that turn out to be many have the inputs of a text."""
-        column = field.column
+        column, counts = field.column, self._counts[field.column.name]
         others = [name for name in self._query.facets if name != column.name]
         address = self._query.query_string.remove(_FIND)
         own = address.replace("facet", *others)
@@ -319,10 +293,9 @@ class _Builder:
         operators: tuple[str, ...] = ("from", "to") if is_range else ("contains", "field")
         if column.type.is_nested:  # only the address asks for such a facet
             operators = ("contains",) if column.type.is_list else ()
+        (own_field,) = (each for each in self._read.resource.schema if each.name == column.name)
         inputs = tuple(
-            build_input(
-                f"facet-{position}-{operator}", self._fields[column.name], operator, self._asked
-            )
+            build_input(f"facet-{position}-{operator}", own_field, operator, self._asked)
             for operator in operators
         )
         empty = None if is_range else self._build_empty(column, counts)

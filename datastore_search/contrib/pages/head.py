@@ -86,7 +86,18 @@ class _ChipBuilder:
             text = compose_phrase(_("Search: %(words)s"), words=_shorten(query.search.q))
             yield Chip(text, write_change("q"))
         for condition in query.conditions:
-            for value, text in self._describe_own(condition):
+            name, operator = condition.field.name, OPERATORS[condition.operator]
+            for value in condition.values:
+                is_list, is_choice = (
+                    operator.operand is each for each in (Operand.LIST, Operand.BOOLEAN)
+                )
+                parts = value.split(VALUE_SEPARATOR) if is_list else [value]
+                shown = [self._mark(name, _shorten(part.strip())) for part in parts]
+                if field_types[condition.field.type].is_boolean:
+                    shown = [mark_text(str(YES_OR_NO.get(value, _shorten(value))))]
+                text = self._say(
+                    name, operator, IS_EMPTY.get(value, False) if is_choice else value, shown
+                )
                 yield Chip(text, write_change(f"-{condition.parameter}", value))
         for each in query.filters:
             kept = [other for other in query.filters if other is not each]
@@ -106,17 +117,6 @@ class _ChipBuilder:
         if query.fields:
             yield Chip(mark_text(_("Chosen columns")), write_change("fields"))
 
-    def _describe_own(self, condition: FieldCondition) -> Iterator[tuple[str, Phrase]]:
-        name, operator = condition.field.name, OPERATORS[condition.operator]
-        for value in condition.values:
-            is_list = operator.operand is Operand.LIST
-            parts = value.split(VALUE_SEPARATOR) if is_list else [value]
-            shown = [self._mark(name, _shorten(part.strip())) for part in parts]
-            if field_types[condition.field.type].is_boolean:
-                shown = [mark_text(str(YES_OR_NO.get(value, _shorten(value))))]
-            operand = IS_EMPTY.get(value, False) if operator.operand is Operand.BOOLEAN else value
-            yield value, self._say(name, operator, operand, shown)
-
     def _say(self, name: str, operator: Operator, operand: Json, shown: Sequence[Phrase]) -> Phrase:
         words = operator.choose_words(operand)
         # As many as the words name: a wrong condition may have fewer.
@@ -132,15 +132,6 @@ class _ChipBuilder:
 
     def _mark(self, name: str, value: str) -> Phrase:
         return mark_text(value, self._columns[name].value_language if name in self._columns else "")
-
-    def _format_value(self, name: str, value: Json) -> Phrase:
-        if value is None:
-            return mark_text(_("empty"))
-        if isinstance(value, bool):
-            return mark_text(str(YES_OR_NO["true" if value else "false"]))
-        return self._mark(
-            name, _shorten(value if isinstance(value, str) else dump_json_as_sent(value))
-        )
 
     def describe(self, condition: Condition, *, is_member: bool = False) -> Phrase:
         """Describe a condition of the API; a member of a group that joins others has brackets."""
@@ -162,7 +153,15 @@ class _ChipBuilder:
                 operator, operand = operators["in"], list(condition.values)
             listed = operand if operator.operand is Operand.LIST else [operand]
             values = cast("Sequence[Json]", listed)
-            shown = [self._format_value(name, value) for value in values[:10]]
+            shown = []
+            for value in values[:10]:
+                if value is None:
+                    shown.append(mark_text(_("empty")))
+                elif isinstance(value, bool):
+                    shown.append(mark_text(str(YES_OR_NO["true" if value else "false"])))
+                else:
+                    text = value if isinstance(value, str) else dump_json_as_sent(value)
+                    shown.append(self._mark(name, _shorten(text)))
             shown += [_MORE] if len(values) > len(shown) else []
             is_joined = len(shown) > 1
             phrase = self._say(name, operator, operand, shown)
@@ -265,11 +264,7 @@ def build_input(
     asked: Mapping[str, FieldCondition],
     profiles: Mapping[str, Mapping[str, Any]] = {},
 ) -> Input:
-    """
-    Build the input of a condition, with what is ``asked`` for by a parameter of its name.
-
-    Of a text with few values, the most common ones are suggested, as its profile has them.
-    """
+    """Build the input of a condition, with what is asked for, and common values of its profile."""
     name, profile = f"{operator}.{field.name}", profiles.get(field.name, {})
     value, error = (asked[name].values[0], asked[name].error) if name in asked else ("", "")
     kind = field_types[field.type]
@@ -331,10 +326,38 @@ MAX_SUGGESTED_FIELDS, MAX_SUGGESTED_VALUES = 3, 5
 
 
 def describe_head(question: PageQuestion, present: str) -> dict[str, Any]:
-    resource, query = question.read.resource, question.query
+    """Describe what is above the result; a tab has the name, label and address of a view."""
+    resource, query, request = question.read.resource, question.query, question.request
     version, description = resource.table_version, resource.local_description.text
+    # A drawing's own parameters are not among these.
+    pairs = [pair for pair in clean_parameters(request.GET) if pair[0] != "page"]
+    whole = QueryString(tuple(pairs))
+    drawn = whole.remove(*OF_TABLE).query
+    page, about = (reverse_in_locale(request, each, resource.pk) for each in ("resource", "about"))
+    tabs = [("table", _("Table"), page + whole.query)]
+    if path := find_path(request, "chart", resource.pk):
+        tabs.append(("chart", _("Chart"), path + drawn))
+    profiles = question.field_profiles
+    if (path := find_path(request, "map", resource.pk)) and (
+        has_map(question.columns, profiles) or request.path.endswith("/map/")
+    ):
+        tabs.append(("map", _("Map"), path + drawn))
+    tabs.append(("about", pgettext("page", "About"), about + whole.query))
+    suggestions = []
+    path = find_path(request, "action", "datastore_suggest")
+    # The API reads no session.
+    if path and "datastore_suggest" in actions and not resource.private:
+        texts = [each for each in question.columns if each.type.is_text and each.name in profiles]
+        facets = list_facet_fields(texts, profiles)
+        names = [each.column.name for each in facets if each.kind is FacetKind.VALUES]
+        names.sort(key=lambda name: -profiles[name]["distinct"])
+        sent = (("resource_id", str(resource.pk)), ("limit", str(MAX_SUGGESTED_VALUES)))
+        suggestions = [
+            add_query_string(path, [*sent, ("field", name)])
+            for name in names[:MAX_SUGGESTED_FIELDS]
+        ]
     return {
-        "tabs": list(_list_tabs(question)),
+        "tabs": tabs,
         "present_tab": present,
         "line": build_sections(question, Place.LINE)[Place.LINE],
         "table_version": version,
@@ -346,50 +369,14 @@ def describe_head(question: PageQuestion, present: str) -> dict[str, Any]:
         "column_choice": question.choice,
         "chips": build_chips(query, question.columns),
         "filter_form": build_filter_form(question),
-        "suggestions": _list_suggestions(question),
-        "address": question.request.path,
+        "suggestions": suggestions,
+        "address": request.path,
     }
 
 
 def list_format_labels() -> list[str]:
     kinds = [kind for kind in formats.values() if kind.is_installed and not kind.needs_places]
     return list(dict.fromkeys(kind.extension.upper() for kind in kinds))
-
-
-def _list_suggestions(question: PageQuestion) -> list[str]:
-    """List addresses of values; none of a private resource, as the API reads no session."""
-    resource = question.read.resource
-    path = find_path(question.request, "action", "datastore_suggest")
-    if resource.private or not path or "datastore_suggest" not in actions:
-        return []
-    profiles = question.field_profiles
-    texts = [each for each in question.columns if each.type.is_text and each.name in profiles]
-    fields = [each for each in list_facet_fields(texts, profiles) if each.kind is FacetKind.VALUES]
-    names = [each.column.name for each in fields]
-    order = {name: -profiles[name]["distinct"] for name in names}
-    names.sort(key=order.__getitem__)
-    sent = (("resource_id", str(resource.pk)), ("limit", str(MAX_SUGGESTED_VALUES)))
-    return [
-        add_query_string(path, [*sent, ("field", name)]) for name in names[:MAX_SUGGESTED_FIELDS]
-    ]
-
-
-def _list_tabs(question: PageQuestion) -> Iterator[tuple[str, str, str]]:
-    """List the views that the portal has and that suit the fields: name, label and address."""
-    request, pk = question.request, question.read.resource.pk
-    # A drawing's own parameters are not among these.
-    pairs = [pair for pair in clean_parameters(request.GET) if pair[0] != "page"]
-    whole = QueryString(tuple(pairs))
-    drawn = whole.remove(*OF_TABLE).query
-    yield "table", _("Table"), reverse_in_locale(request, "resource", pk) + whole.query
-    if path := find_path(request, "chart", pk):
-        yield "chart", _("Chart"), path + drawn
-    if (path := find_path(request, "map", pk)) and (
-        has_map(question.columns, question.field_profiles) or request.path.endswith("/map/")
-    ):
-        yield "map", _("Map"), path + drawn
-    about = reverse_in_locale(request, "about", pk)
-    yield "about", pgettext("page", "About"), about + whole.query
 
 
 class AboutView(ResourcePageView):

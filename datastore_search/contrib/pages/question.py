@@ -14,7 +14,6 @@ from django.utils.translation import gettext_lazy
 
 from ...api.parameters import parse_json
 from ...field_types import (
-    FieldType,
     Json,
     Operators,
     dump_json,
@@ -287,17 +286,13 @@ def _read_operand(operator: Operator, field: Field, text: str) -> Json:
             name, operand = "icontains" if Operators.TEXT in kind.operators else name, text
         case "lte" if following := parse_end_of_day(kind, text):
             name, operand = "lt", following
-    return {name: operand} if operand is not None and _suits(operator, kind) else None
-
-
-def _suits(operator: Operator, kind: FieldType) -> bool:
-    """Return whether people can type what an operator takes of a type."""
-    match operator.name:
-        case "contains":
-            return Operators.TEXT in kind.operators or kind.is_list
-        case "gte" | "lte":
-            return kind.ordered is not None
-    return True
+    # What an operator takes of the type, people must be able to type.
+    suits = {
+        "contains": Operators.TEXT in kind.operators or kind.is_list,
+        "gte": kind.ordered is not None,
+        "lte": kind.ordered is not None,
+    }
+    return {name: operand} if operand is not None and suits.get(operator.name, True) else None
 
 
 # The address --------------------------------------------------------------------------------------
@@ -433,11 +428,7 @@ class PageQueryParser:
         self._errors: list[str] = []
 
     def parse(self) -> PageQuery:
-        """
-        Parse the address.
-
-        Raises: ``QueryStringTooLong``, ``TooManyConditions``.
-        """
+        """Parse the address; raise ``QueryStringTooLong`` or ``TooManyConditions``."""
         query_string = QueryString(tuple(self._pairs))
         if len(query_string.query) > MAX_QUESTION_LENGTH:
             raise QueryStringTooLong(most=MAX_QUESTION_LENGTH)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import replace
 from typing import Any
 
@@ -40,8 +40,29 @@ class RecordView(ResourcePageView):
         self, read: ConsistentRead, query: PageQuery, columns: Sequence[Column]
     ) -> dict[str, Any]:
         resource, key = read.resource, self.kwargs["key"]
-        found = self._find_beside(read, query, key)
-        record, beside = found or (_find_by_key(read, key), {})
+        record: Record | None = None
+        # The links to the records beside it; empty where there is none.
+        beside: dict[str, str] = {}
+        place = self.request.GET.get(POSITION, "")
+        if not query.all_errors and _PLACE.fullmatch(place):
+            offset = max(int(place) - 2, 0)
+            index = int(place) - 1 - offset
+            records = _read_records(read, replace(query.search, limit=index + 2, offset=offset))
+            # Another record may be there now.
+            if len(records) > index and encode_key(resource, records[index]) == key:
+                record = records[index]
+                links = [
+                    link_record(resource, query.query_string, each, number, "../")
+                    for number, each in enumerate(records, offset + 1)
+                ]
+                beside["previous_link"] = links[0] if index else ""
+                beside["next_link"] = links[index + 1] if len(links) > index + 1 else ""
+        if not record and (conditions := decode_key(resource, key)):
+            with suppress(InvalidParameters):  # a key of another type
+                records = _read_records(read, Query(limit=1, filters=conditions))
+                record = records[0] if records else None
+        if not record:
+            raise UnknownRecord
         self.record_count = 1
         asked = query.search if query.search.q and not query.all_errors else None
         marker = Marker(read, asked, " ".join(map(str, record.values()))) if asked else None
@@ -65,44 +86,6 @@ class RecordView(ResourcePageView):
             "page_address": add_query_string(page_address, query.query_string.pairs),
             "api_address": search_path and add_query_string(search_path, sent),
         }
-
-    def _find_beside(
-        self, read: ConsistentRead, query: PageQuery, key: str
-    ) -> tuple[Record, dict[str, str]] | None:
-        """
-        Find the record at its place among those asked for; None if another one is there now.
-
-        The links lead to the records beside it, and are empty where there is none.
-        """
-        sent = self.request.GET.get(POSITION, "")
-        if query.all_errors or not _PLACE.fullmatch(sent):
-            return None
-        offset = max(int(sent) - 2, 0)
-        index = int(sent) - 1 - offset
-        records = _read_records(read, replace(query.search, limit=index + 2, offset=offset))
-        if len(records) <= index or encode_key(read.resource, records[index]) != key:
-            return None
-        links = [
-            link_record(read.resource, query.query_string, record, place, "../")
-            for place, record in enumerate(records, offset + 1)
-        ]
-        return records[index], {
-            "previous_link": links[0] if index else "",
-            "next_link": links[index + 1] if len(links) > index + 1 else "",
-        }
-
-
-def _find_by_key(read: ConsistentRead, key: str) -> Record:
-    conditions = decode_key(read.resource, key)
-    if conditions is None:
-        raise UnknownRecord
-    try:
-        records = _read_records(read, Query(limit=1, filters=conditions))
-    except InvalidParameters:
-        records = []
-    if not records:
-        raise UnknownRecord
-    return records[0]
 
 
 def _read_records(read: ConsistentRead, query: Query) -> list[Record]:

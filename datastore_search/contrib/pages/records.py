@@ -189,11 +189,7 @@ _MARKED = re.compile(r"<mark>(.*?)</mark>")
 def _write_cells(
     marker: Marker | None, columns: Mapping[Column, SafeString], record: Mapping[str, object]
 ) -> tuple[SafeString, list[Column]]:
-    """
-    Write the beginning of each value, by the attributes of the cells; list columns that are cut.
-
-    A link leads to the whole address.
-    """
+    """Write the beginning of each value, by the attributes of its cell; list those that are cut."""
     cells, cut = SafeString(), list[Column]()
     for column, attributes in columns.items():
         value = record[column.name]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from http import HTTPStatus
 from itertools import zip_longest
@@ -117,30 +117,27 @@ def build_headings(
     """Build the headings of columns, with menus and statistics where notes describe these."""
     headings = []
     for column, note in zip_longest(columns, notes):
-        key, aria_sort, change = next(iter(query.search.sort), None), "", ""
-        if key and key.field == column.name:
+        name, aria_sort, change = column.name, "", ""
+        if query.search.sort and (key := query.search.sort[0]).field == name:
             aria_sort = "descending" if key.descending else "ascending"
+        menu = []
         if column.type.is_sortable:
-            following = {"": [SortKey(column.name)], "ascending": [SortKey(column.name, True)]}
-            change = write_change("sort", *map(format_sort_key, following.get(aria_sort, [])))
-        menu = list(_list_menu(note, query)) if note else ()
+            keys = SortKey(name), SortKey(name, descending=True)
+            up, down = (write_change("sort", format_sort_key(key)) for key in keys)
+            change = {"": up, "ascending": down}.get(aria_sort, write_change("sort"))
+            menu = [(up, _("Sort ascending")), (down, _("Sort descending"))]
+        if note:
+            if not note.is_complete:
+                menu.append((write_change(f"empty.{name}", "yes"), _("Only empty values")))
+                menu.append((write_change(f"empty.{name}", "no"), _("Without empty values")))
+            others = [each for each in query.first if each != name]
+            menu.append((write_change("first", name, *others), _("Move first")))
+            menu.append((write_change("hide", *query.hidden, name), _("Hide")))
+        else:
+            menu = []
         buttons = format_html_join("", _BUTTON, menu)
         headings.append(Heading(column, change, aria_sort, note, menu, buttons))
     return headings
-
-
-def _list_menu(note: FieldNote, query: PageQuery) -> Iterator[tuple[str, str]]:
-    name = note.column.name
-    if note.column.type.is_sortable:
-        ascending, descending = SortKey(name), SortKey(name, descending=True)
-        for label, key in ((_("Sort ascending"), ascending), (_("Sort descending"), descending)):
-            yield write_change("sort", format_sort_key(key)), label
-    if not note.is_complete:
-        yield write_change(f"empty.{name}", "yes"), _("Only empty values")
-        yield write_change(f"empty.{name}", "no"), _("Without empty values")
-    first = [each for each in query.first if each != name]
-    yield write_change("first", name, *first), _("Move first")
-    yield write_change("hide", *query.hidden, name), _("Hide")
 
 
 # Files --------------------------------------------------------------------------------------------
@@ -263,7 +260,18 @@ class ResourceView(ResourcePageView):
         if query.all_errors:
             self.status = HTTPStatus.BAD_REQUEST
         if self.is_embedded:
-            return self._describe_embedded_table(read, query, columns)
+            choice = choose_columns(columns, query)
+            context: dict[str, Any] = {
+                "table_version": resource.table_version,
+                "column_choice": choice,
+                "query": query,
+                "chips": build_chips(query, columns),
+                "whole_address": query.query_string.remove(EMBED).link,
+            }
+            if not query.all_errors:
+                context["pagination"], context["table"] = self._read_table(read, query, choice)
+                context["headings"] = build_headings(choice.columns, query)
+            return context
         profiles = read_profiles(resource.table_version_id, using=read.connection.alias)
         choice = choose_columns(columns, query, profiles)
         question = PageQuestion(self.request, read, query, columns, choice, profiles)
@@ -304,19 +312,3 @@ class ResourceView(ResourcePageView):
             raise UnknownPage(page=number)
         parameters = query.query_string.pairs
         return paginate(self.request, parameters, number, query.size, table.total), table
-
-    def _describe_embedded_table(
-        self, read: ConsistentRead, query: PageQuery, columns: Sequence[Column]
-    ) -> dict[str, Any]:
-        choice = choose_columns(columns, query)
-        context: dict[str, Any] = {
-            "table_version": read.resource.table_version,
-            "column_choice": choice,
-            "query": query,
-            "chips": build_chips(query, columns),
-            "whole_address": query.query_string.remove(EMBED).link,
-        }
-        if not query.all_errors:
-            context["pagination"], context["table"] = self._read_table(read, query, choice)
-            context["headings"] = build_headings(choice.columns, query)
-        return context

@@ -54,9 +54,18 @@ def parse_typed_value(kind: FieldType, text: str) -> str:
     if not kind.has_range:
         return text
     plain = _use_ascii_digits(text)
-    if kind.is_number:
-        return _parse_number(plain)
-    return _parse_date(kind, plain) if kind.has_day else plain.strip()
+    if not kind.is_number:
+        return _parse_date(kind, plain) if kind.has_day else plain.strip()
+    separators = re.escape(get_format("THOUSAND_SEPARATOR") + _SPACES)
+    decimal = re.escape(get_format("DECIMAL_SEPARATOR"))
+    grouped = rf"[0-9]{{1,3}}(?:[{separators}][0-9]{{2,3}})*[{separators}][0-9]{{3}}"
+    pattern = rf"([+−-]?)({grouped}|[0-9]+)(?:{decimal}([0-9]+))?"
+    found = re.fullmatch(pattern, plain.strip())
+    if not found:
+        return plain
+    sign, whole, fraction = found.groups()
+    digits = "".join(filter(str.isdecimal, whole))
+    return sign.replace("−", "-") + digits + (f".{fraction}" if fraction else "")
 
 
 def write_value(value: object) -> str:
@@ -70,19 +79,6 @@ def _use_ascii_digits(text: str) -> str:
         return text
     digits = (str(unicodedata.decimal(letter, letter)) for letter in text)
     return "".join(digits).translate(_DIRECTION_MARKS)
-
-
-def _parse_number(text: str) -> str:
-    separators = re.escape(get_format("THOUSAND_SEPARATOR") + _SPACES)
-    decimal = re.escape(get_format("DECIMAL_SEPARATOR"))
-    grouped = rf"[0-9]{{1,3}}(?:[{separators}][0-9]{{2,3}})*[{separators}][0-9]{{3}}"
-    pattern = rf"([+−-]?)({grouped}|[0-9]+)(?:{decimal}([0-9]+))?"
-    found = re.fullmatch(pattern, text.strip())
-    if not found:
-        return text
-    sign, whole, fraction = found.groups()
-    digits = "".join(filter(str.isdecimal, whole))
-    return sign.replace("−", "-") + digits + (f".{fraction}" if fraction else "")
 
 
 def _parse_date(kind: FieldType, text: str) -> str:

@@ -6,9 +6,11 @@ import csv
 import io
 import math
 import unicodedata
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from operator import itemgetter
 from typing import Any
 
 from django.utils.html import escape
@@ -37,7 +39,6 @@ from .data import (
     ChartParser,
     ChartQuery,
     Group,
-    Point,
     Value,
     read_chart,
 )
@@ -106,7 +107,7 @@ _Bar = tuple[int, float, float]
 
 
 @dataclass(slots=True)
-class Drawing:
+class Drawing(ABC):
     """
     Everything that the template writes, with ``lanes`` bars of a group side by side.
 
@@ -124,11 +125,19 @@ class Drawing:
     lines: list[tuple[str, str, str, str]] = field(default_factory=list)
     labels: SafeString = field(default_factory=SafeString)
 
+    @abstractmethod
+    def draw(self, bars: Sequence[Sequence[_Bar]], scale: _Scale) -> None:
+        """Draw the bars of each group, and what is around them."""
+
+    @property
+    @abstractmethod
+    def margins(self) -> tuple[int, int]:
+        """What is left and right of the drawing in a file."""
+
     @property
     def frame(self) -> tuple[int, int, int, int]:
         """Where the drawing is in a file, below a title and a legend, and the size of the file."""
-        is_bars, room = self.chart.by.has_categories, math.ceil(self.room)
-        left, right = (12, max(80, room)) if is_bars else (max(70, room), _RIGHT)
+        left, right = self.margins
         top = _LINE * (len(self.series) + 2)
         return left, top, left + _WIDTH + right, top + self.height + _TOP
 
@@ -158,26 +167,25 @@ def draw_chart(
         return None
     series = [DrawnSeries(value, *style) for value, style in zip(data.series, STYLES, strict=False)]
     lanes = len(series) if chart.form == GROUPED else 1
-    drawing = Drawing(chart, groups, series, title, link, lanes)
-    bars = [list(_stack(group, chart.form)) for group in groups]
-    ends = [end for each in bars for _number, start, stop in each for end in (start, stop)]
-    draw = _draw_bars if chart.by.has_categories else _draw_columns
+    drawing_class = BarDrawing if chart.by.has_categories else ColumnDrawing
+    drawing = drawing_class(chart, groups, series, title, link, lanes)
+    bars: list[list[_Bar]] = []
+    for group in groups:
+        # Bars on each other or beside each other; of several, none is empty.
+        points = enumerate(group.points)
+        can_be_empty = chart.form in {"", LINES}
+        sizes = [(n, point.size) for n, point in points if point and (point.size or can_be_empty)]
+        whole = sum(abs(size) for _number, size in sizes) / 100 if chart.form == SHARES else 1.0
+        own, ends = list[_Bar](), {True: 0.0, False: 0.0}
+        for number, size in sizes:
+            start = ends[size < 0] if chart.form in {STACKED, SHARES} else 0.0
+            ends[size < 0] = start + size / (whole or 1.0)
+            own.append((number, start, ends[size < 0]))
+        bars.append(own)
     unit, least = "%" if chart.form == SHARES else "", 1.0 if chart.figure == "count" else _MIN_STEP
-    draw(drawing, bars, _Scale.of(ends, unit, least))
+    bounds = [end for own in bars for _number, *ends_of_bar in own for end in ends_of_bar]
+    drawing.draw(bars, _Scale.of(bounds, unit, least))
     return drawing
-
-
-def _stack(group: Group, form: str) -> Iterator[_Bar]:
-    """List the bars of a group, on each other or beside each other; of several, none is empty."""
-    can_be_empty = form in {"", LINES}
-    points = enumerate(group.points)
-    sizes = [(n, point.size) for n, point in points if point and (point.size or can_be_empty)]
-    whole = sum(abs(size) for _number, size in sizes) / 100 if form == SHARES else 1.0
-    ends = {True: 0.0, False: 0.0}
-    for number, size in sizes:
-        start = ends[size < 0] if form in {STACKED, SHARES} else 0.0
-        ends[size < 0] = start + size / (whole or 1.0)
-        yield number, start, ends[size < 0]
 
 
 # The scale ----------------------------------------------------------------------------------------
@@ -214,84 +222,99 @@ class _Scale:
             yield number, self.place(number * self.step), f"{text}{self.unit}"
 
 
-# Bars of categories, from the top to the bottom ---------------------------------------------------
+# Drawings -----------------------------------------------------------------------------------------
 
 
-def _draw_bars(drawing: Drawing, bars: Sequence[Sequence[_Bar]], scale: _Scale) -> None:
-    lanes = drawing.lanes
-    thickness = _BAR if lanes == 1 else _SERIES_BAR
-    row = _LABEL + thickness * lanes + _BAR_GAP
-    bottom = row * len(bars)
-    drawing.height = bottom + _LINE + 4
-    for number, place, text in scale.lines:
-        at, anchor = write_share(place), "middle" if place else "start"
-        drawing.lines.append((at, at, "0", str(bottom)))
-        drawing.labels += write_text(at, bottom + _LINE, text, anchor, _MINOR * (number % 2))
-    for number, (group, own) in enumerate(zip(drawing.groups, bars, strict=True)):
-        y, label = number * row + _LABEL, group.value.label
-        while measure_text(label) > _NARROW + 100:
-            label = shorten(label, len(label) - 2)
-        lang = write_language(group.value.language)
-        drawing.labels += write_text("0", y - 5, label, "start", lang)
-        for position, *ends in own:
-            left, right = sorted(map(scale.place, ends))
-            top = y + (position * thickness if lanes > 1 else 0)
-            box = write_box(left, top, right - left, thickness - (lanes > 1))
-            drawing.add_mark(group, position, f"rect {box}")
-        if lanes == 1 and own and not scale.unit:
-            total = format_number(f"{sum(end - start for _number, start, end in own):.15g}")
-            text = point.text if (point := group.points[0]) and len(group.points) == 1 else total
-            right = max(scale.place(max(start, end)) for _number, start, end in own)
-            drawing.room = max(drawing.room, measure_text(f"\u2002{text}"))
-            drawing.labels += write_text(write_share(right), y + 11, f"\u2002{text}", "start")
+class BarDrawing(Drawing):
+    """Bars of categories, from the top to the bottom."""
+
+    @property
+    def margins(self) -> tuple[int, int]:
+        return 12, max(80, math.ceil(self.room))
+
+    def draw(self, bars: Sequence[Sequence[_Bar]], scale: _Scale) -> None:
+        lanes = self.lanes
+        thickness = _BAR if lanes == 1 else _SERIES_BAR
+        row = _LABEL + thickness * lanes + _BAR_GAP
+        bottom = row * len(bars)
+        self.height = bottom + _LINE + 4
+        for number, place, text in scale.lines:
+            at, anchor = write_share(place), "middle" if place else "start"
+            self.lines.append((at, at, "0", str(bottom)))
+            self.labels += write_text(at, bottom + _LINE, text, anchor, _MINOR * (number % 2))
+        for number, (group, own) in enumerate(zip(self.groups, bars, strict=True)):
+            y, label = number * row + _LABEL, group.value.label
+            while measure_text(label) > _NARROW + 100:
+                label = shorten(label, len(label) - 2)
+            lang = write_language(group.value.language)
+            self.labels += write_text("0", y - 5, label, "start", lang)
+            for position, *ends in own:
+                left, right = sorted(map(scale.place, ends))
+                top = y + (position * thickness if lanes > 1 else 0)
+                box = write_box(left, top, right - left, thickness - (lanes > 1))
+                self.add_mark(group, position, f"rect {box}")
+            if lanes == 1 and own and not scale.unit:
+                total = format_number(f"{sum(end - start for _number, start, end in own):.15g}")
+                text = (
+                    point.text if (point := group.points[0]) and len(group.points) == 1 else total
+                )
+                right = max(scale.place(max(start, end)) for _number, start, end in own)
+                self.room = max(self.room, measure_text(f"\u2002{text}"))
+                self.labels += write_text(write_share(right), y + 11, f"\u2002{text}", "start")
 
 
-# Columns and lines, from the left to the right ----------------------------------------------------
+class ColumnDrawing(Drawing):
+    """Columns or lines along an axis, from the left to the right."""
 
+    @property
+    def margins(self) -> tuple[int, int]:
+        return max(70, math.ceil(self.room)), _RIGHT
 
-def _draw_columns(drawing: Drawing, bars: Sequence[Sequence[_Bar]], scale: _Scale) -> None:
-    bottom = _HEIGHT - 2 * _LINE
-    groups, step = drawing.groups, 1 / len(bars)
-    gap = min(0.005, step / 5)
+    def draw(self, bars: Sequence[Sequence[_Bar]], scale: _Scale) -> None:
+        bottom = _HEIGHT - 2 * _LINE
+        groups, step = self.groups, 1 / len(bars)
+        gap = min(0.005, step / 5)
 
-    def place(size: float) -> float:
-        return _TOP + (1 - scale.place(size)) * (bottom - _TOP)
+        def place(size: float) -> float:
+            return _TOP + (1 - scale.place(size)) * (bottom - _TOP)
 
-    for _number, share, text in scale.lines:
-        y = _TOP + (1 - share) * (bottom - _TOP)
-        drawing.lines.append(("0", "100%", write_coordinate(y), write_coordinate(y)))
-        drawing.labels += write_text("-6", y + 4, text, "end")
-        drawing.room = max(drawing.room, measure_text(text) + 10)
-    middle = 0.0 if drawing.chart.by.step == RANGES else 0.5
-    wide, margin = _choose_labels(drawing), float(_RIGHT)
-    narrow = list(wide)[:: max(1, math.ceil(_measure_row(wide) / _NARROW))]
-    if not (last := groups[-1].value).is_on_axis:
-        margin = -measure_text(last.label) - _GAP
-        lang = write_language(last.language)
-        drawing.labels += write_text("100%", bottom + _LINE, last.label, "end", lang)
-    for number, text in wide.items():
-        x, half = (number + middle) * step, measure_text(text) / 2
-        is_minor = number not in narrow or half > (1 - x) * _NARROW + margin
-        attributes = write_language(groups[number].value.language) + _MINOR * is_minor
-        if half <= (1 - x) * _WIDE + margin:
-            drawing.labels += write_text(write_share(x), bottom + _LINE, text, "middle", attributes)
-    for number, (group, own) in enumerate(zip(groups, bars, strict=True)):
-        for position, start, end in own:
-            if drawing.chart.form == LINES:
-                x, y = (number + 0.5) * step, place(end)
-                at = f"{write_coordinate(x * _WIDTH)} {write_coordinate(y)}"
-                # A line is interrupted where a group has no figure; one of no length is a dot.
-                before = groups[number - 1].points[position] if number else None
-                follows = before and group.value.is_on_axis
-                drawing.series[position].path += f"L{at}" if follows else f"M{at}h0"
-                if len(groups) <= _MAX_MARKS:
-                    at = f'cx="{write_share(x)}" cy="{write_coordinate(y)}" r="4"'
-                    drawing.add_mark(group, position, f"circle {at}")
-                continue
-            top, low = sorted([place(start), place(end)])
-            width = (step - gap) / drawing.lanes
-            left = number * step + gap / 2 + (position * width if drawing.lanes > 1 else 0)
-            drawing.add_mark(group, position, f"rect {write_box(left, top, width, low - top)}")
+        for _number, share, text in scale.lines:
+            y = _TOP + (1 - share) * (bottom - _TOP)
+            self.lines.append(("0", "100%", write_coordinate(y), write_coordinate(y)))
+            self.labels += write_text("-6", y + 4, text, "end")
+            self.room = max(self.room, measure_text(text) + 10)
+        middle = 0.0 if self.chart.by.step == RANGES else 0.5
+        wide, margin = _choose_labels(self), float(_RIGHT)
+        narrow = list(wide)[:: max(1, math.ceil(_measure_row(wide) / _NARROW))]
+        if not (last := groups[-1].value).is_on_axis:
+            margin = -measure_text(last.label) - _GAP
+            lang = write_language(last.language)
+            self.labels += write_text("100%", bottom + _LINE, last.label, "end", lang)
+        for number, text in wide.items():
+            x, half = (number + middle) * step, measure_text(text) / 2
+            is_minor = number not in narrow or half > (1 - x) * _NARROW + margin
+            attributes = write_language(groups[number].value.language) + _MINOR * is_minor
+            if half <= (1 - x) * _WIDE + margin:
+                self.labels += write_text(
+                    write_share(x), bottom + _LINE, text, "middle", attributes
+                )
+        for number, (group, own) in enumerate(zip(groups, bars, strict=True)):
+            for position, start, end in own:
+                if self.chart.form == LINES:
+                    x, y = (number + 0.5) * step, place(end)
+                    at = f"{write_coordinate(x * _WIDTH)} {write_coordinate(y)}"
+                    # A line is interrupted where a group has no figure; one of no length is a dot.
+                    before = groups[number - 1].points[position] if number else None
+                    follows = before and group.value.is_on_axis
+                    self.series[position].path += f"L{at}" if follows else f"M{at}h0"
+                    if len(groups) <= _MAX_MARKS:
+                        at = f'cx="{write_share(x)}" cy="{write_coordinate(y)}" r="4"'
+                        self.add_mark(group, position, f"circle {at}")
+                    continue
+                top, low = sorted([place(start), place(end)])
+                width = (step - gap) / self.lanes
+                left = number * step + gap / 2 + (position * width if self.lanes > 1 else 0)
+                self.add_mark(group, position, f"rect {write_box(left, top, width, low - top)}")
 
 
 #: Letters of the label of a month, a year and so on, and how many months are between two labels.
@@ -369,6 +392,50 @@ class Chart(QuestionDrawing[ChartQuery, ChartData]):
         if not chart or not data:
             return context
         series = [mark_text(each.label, each.language) for each in data.series]
+        group_count, series_count = len(data.groups), len(data.series)
+        points = [
+            (point.size, point.text, (group.value, value))
+            for group in data.groups
+            for point, value in zip(group.points, data.series, strict=True)
+            if point is not None
+        ]
+        summary = []
+        if points:
+            _size, highest, of_highest = max(points, key=itemgetter(0))
+            _size, lowest, of_lowest = min(points, key=itemgetter(0))
+            has_others = any(each.key == OTHERS for each in data.series)
+            is_cut = has_others or data.series_total > series_count
+            text = (
+                _(
+                    "Of those shown, the highest is %(highest)s (%(group)s), the lowest %(lowest)s"
+                    " (%(other)s)."
+                )
+                if is_cut or data.group_total > group_count
+                else _("The highest is %(highest)s (%(group)s), the lowest %(lowest)s (%(other)s).")
+            )
+            names = [
+                join_phrases(
+                    ", ",
+                    [mark_text(value.label, value.language) for value in values if value.label],
+                )
+                for values in (of_highest, of_lowest)
+            ]
+            summary.append(
+                compose_phrase(text, highest=highest, group=names[0], lowest=lowest, other=names[1])
+            )
+        if data.group_total > group_count:
+            text = _("Only the %(shown)s largest of %(total)s groups are shown.")
+            total = format_count(data.group_total)
+            summary.append(compose_phrase(text, shown=format_count(group_count), total=total))
+        if chart.split and not chart.is_additive and data.series_total > series_count:
+            summary.append(
+                compose_phrase(
+                    _("Only %(shown)s of %(total)s values of %(field)s are shown."),
+                    shown=format_count(series_count),
+                    total=format_count(data.series_total),
+                    field=chart.split.column.marked_label,
+                )
+            )
         return context | {
             "drawing": self.drawing,
             "legend": [
@@ -376,7 +443,7 @@ class Chart(QuestionDrawing[ChartQuery, ChartData]):
                 for (colour, _dashes), label in zip(STYLES, series, strict=False)
                 if chart.split
             ],
-            "summary": join_phrases(" ", list(_summarise(chart, data))).html,
+            "summary": join_phrases(" ", summary).html,
             "series": [each.html for each in (series if chart.split else [chart.figure_label])],
             "shows_records": chart.figure != "count",
             "rows": [
@@ -420,10 +487,27 @@ class Chart(QuestionDrawing[ChartQuery, ChartData]):
         return draw_chart(self.shown, self.data, self.title.text, link)
 
     def list_files(self) -> dict[str, Callable[[], File]]:
+        """List them, with the figures: values as the API has them, an empty cell for none."""
         files, chart, data = super().list_files(), self.shown, self.data
-        if chart and data:
-            files["csv"] = lambda: ("text/csv; charset=utf-8", _write_csv(chart, data))
-        return files
+        if not chart or not data:
+            return files
+
+        def write_csv() -> File:
+            lines = io.StringIO()
+            writer = csv.writer(lines)
+            figure = f"{chart.figure}_{chart.of.name}" if chart.of else chart.figure
+            split = [chart.split.column.name] if chart.split else []
+            # A text that a spreadsheet may calculate gets an apostrophe.
+            writer.writerow(map(disarm, [chart.by.column.name, *split, figure]))
+            for group in data.groups:
+                key = "" if group.value.key is None else group.value.key
+                key = disarm(key) if type(key) is str else key
+                for point, series in zip(group.points, data.series, strict=True):
+                    names = [disarm(series.label)] if chart.split else []
+                    writer.writerow([key, *names, "" if point is None else point.digits])
+            return "text/csv; charset=utf-8", lines.getvalue()
+
+        return {**files, "csv": write_csv}
 
     def _link(self, *values: Value) -> str:
         """Link to the records of a mark; empty if an address cannot ask for them."""
@@ -444,67 +528,3 @@ class Chart(QuestionDrawing[ChartQuery, ChartData]):
 class ChartView(DrawingView):
     template = "chart.html"
     drawing_class = Chart
-
-
-def _summarise(chart: ChartQuery, data: ChartData) -> Iterator[Phrase]:
-    points = [
-        (point, group.value, series)
-        for group in data.groups
-        for point, series in zip(group.points, data.series, strict=True)
-        if point is not None
-    ]
-    has_others = any(each.key == OTHERS for each in data.series)
-    is_cut = has_others or data.series_total > len(data.series)
-    if points:
-        highest = max(points, key=lambda each: each[0].size)
-        lowest = min(points, key=lambda each: each[0].size)
-        yield compose_phrase(
-            _(
-                "Of those shown, the highest is %(highest)s (%(group)s), the lowest %(lowest)s"
-                " (%(other)s)."
-            )
-            if is_cut or data.group_total > len(data.groups)
-            else _("The highest is %(highest)s (%(group)s), the lowest %(lowest)s (%(other)s)."),
-            highest=highest[0].text,
-            group=_name(*highest),
-            lowest=lowest[0].text,
-            other=_name(*lowest),
-        )
-    if data.group_total > len(data.groups):
-        yield compose_phrase(
-            _("Only the %(shown)s largest of %(total)s groups are shown."),
-            shown=format_count(len(data.groups)),
-            total=format_count(data.group_total),
-        )
-    if chart.split and not chart.is_additive and data.series_total > len(data.series):
-        yield compose_phrase(
-            _("Only %(shown)s of %(total)s values of %(field)s are shown."),
-            shown=format_count(len(data.series)),
-            total=format_count(data.series_total),
-            field=chart.split.column.marked_label,
-        )
-
-
-def _name(_point: Point, *values: Value) -> Phrase:
-    names = [mark_text(each.label, each.language) for each in values if each.label]
-    return join_phrases(", ", names)
-
-
-def _write_csv(chart: ChartQuery, data: ChartData) -> str:
-    """
-    Write a row for each point; values as the API has them, an empty cell for none.
-
-    A text that a spreadsheet may calculate gets an apostrophe.
-    """
-    lines = io.StringIO()
-    writer = csv.writer(lines)
-    figure = f"{chart.figure}_{chart.of.name}" if chart.of else chart.figure
-    split = [chart.split.column.name] if chart.split else []
-    writer.writerow(map(disarm, [chart.by.column.name, *split, figure]))
-    for group in data.groups:
-        key = "" if group.value.key is None else group.value.key
-        key = disarm(key) if type(key) is str else key
-        for point, series in zip(group.points, data.series, strict=True):
-            names = [disarm(series.label)] if chart.split else []
-            writer.writerow([key, *names, "" if point is None else point.digits])
-    return lines.getvalue()

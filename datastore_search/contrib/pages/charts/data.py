@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from decimal import Decimal, InvalidOperation
@@ -270,8 +270,15 @@ class ChartParser:
         if not _suits(column, step):
             has_values = find_kind(column, profile or None) is FacetKind.VALUES
             step = RANGES if column.type.is_number and not has_values else EACH
+            step = "year" if column.type.has_day else step
             if column.type.has_day:
-                step = _choose_interval(profile, most)
+                # As few periods as fit, or years.
+                with suppress(KeyError, ValueError):
+                    low, high = (date.fromisoformat(str(profile[n])[:10]) for n in ("min", "max"))
+                    most_days = ((name, most * days) for name, days in _DAYS.items())
+                    step = next(
+                        (name for name, days in most_days if (high - low).days <= days), "year"
+                    )
         if step != RANGES:
             return Grouping(column, GroupBy(column.name, step if step in INTERVALS else ""))
         is_logarithmic = is_skewed(column, profile)
@@ -287,16 +294,6 @@ def _check_choice(name: str, value: str, choices: Collection[str]) -> None:
     if value and value not in choices:
         known = ", ".join(islice(choices, _MAX_NAMED)) or _("none without “split”")
         raise InvalidChartChoice(parameter=name, name=name, value=value[:100], known=known)
-
-
-def _choose_interval(profile: Mapping[str, Any], most: int) -> str:
-    """Choose an interval that gives as few periods as fit, or years."""
-    try:
-        ends = [date.fromisoformat(str(profile[name])[:10]) for name in ("min", "max")]
-    except (KeyError, ValueError):
-        return "year"
-    days = (ends[1] - ends[0]).days
-    return next((step for step, each in _DAYS.items() if days <= most * each), "year")
 
 
 def _suits(by: Column, step: str) -> bool:
@@ -327,8 +324,13 @@ def list_steps(group: GroupBy, keys: Iterable[Key], most: int) -> dict[Key, tupl
 
     Raises: ``TooManyChartGroups`` for more than ``most`` steps.
     """
-    bounds = ((_parse_bound(key, is_moment=bool(group.interval)), key) for key in keys)
-    lows = {low: key for low, key in bounds if low is not None}
+    lows: dict[Bound, Key] = {}
+    for key in keys:
+        with suppress(ValueError, InvalidOperation):
+            text = str(key)
+            bound: Bound = datetime.fromisoformat(text[:19]) if group.interval else Decimal(text)
+            if group.interval or bound.is_finite():
+                lows[bound] = key
     if not lows:
         return {}
     if group.bins:
@@ -337,7 +339,16 @@ def list_steps(group: GroupBy, keys: Iterable[Key], most: int) -> dict[Key, tupl
     low, last = min(lows), max(lows)
     first, steps = str(lows[low]), dict[Key, tuple[Bound, Bound]]()
     for _number in range(most):
-        high = _find_next_period(low, group.interval) if group.interval else low + group.width
+        if not group.interval:
+            high = low + group.width
+        else:
+            high = low.max  # after the last period is the end of the calendar
+            with suppress(ValueError, OverflowError):
+                if group.interval in _MONTHS:
+                    months = low.year * 12 + low.month - 1 + _MONTHS[group.interval]
+                    high = low.replace(year=months // 12, month=months % 12 + 1)
+                else:
+                    high = low + timedelta(**{f"{group.interval}s": 1})
         # As PostgreSQL writes the others.
         key = low.isoformat()[: len(first[:19])] + first[19:] if group.interval else str(low)
         steps[lows.get(low, key)] = low, high
@@ -345,27 +356,6 @@ def list_steps(group: GroupBy, keys: Iterable[Key], most: int) -> dict[Key, tupl
         if low > last:
             return steps
     raise TooManyChartGroups
-
-
-def _parse_bound(key: object, *, is_moment: bool) -> Bound:
-    try:
-        if is_moment:
-            return datetime.fromisoformat(str(key)[:19])
-        number = Decimal(str(key))
-    except (ValueError, InvalidOperation):
-        return None
-    return number if number.is_finite() else None
-
-
-def _find_next_period(moment: datetime, interval: str) -> datetime:
-    """Find the beginning of the next period; after the last one is the end of the calendar."""
-    try:
-        if interval not in _MONTHS:
-            return moment + timedelta(**{f"{interval}s": 1})
-        months = moment.year * 12 + moment.month - 1 + _MONTHS[interval]
-        return moment.replace(year=months // 12, month=months % 12 + 1)
-    except (ValueError, OverflowError):
-        return moment.max
 
 
 # Figures ------------------------------------------------------------------------------------------
@@ -403,6 +393,18 @@ class Point:
     digits: str
     text: str
     size: float
+
+    @classmethod
+    def of(cls, chart: ChartQuery, value: Decimal | None) -> Point | None:
+        """Write a figure of a chart; None if it cannot be drawn."""
+        if value is None or abs(size := float(value)) > _MAX_SIZE:
+            return None
+        digits = shown = f"{value:f}"
+        if chart.figure in {"avg", "median"}:
+            # A computed number has a few figures, or is a whole number if that has more.
+            decimals = max(0, _MAX_FIGURES - 1 - value.adjusted())
+            shown = _write(Decimal(f"{value:.{decimals}f}"))
+        return cls(digits, format_number(shorten_number(shown)), size)
 
 
 @dataclass(frozen=True, slots=True)
@@ -463,7 +465,13 @@ def read_chart(read: ConsistentRead, query: Query, chart: ChartQuery) -> ChartDa
 
     Raises: ``TooManyChartGroups``, and as ``analysis.aggregates.read_aggregate``.
     """
-    rows, total = _read_rows(read, query, chart)
+    total, is_cut = 0, chart.by.has_categories
+    if is_cut:  # only the largest groups are read
+        rows, total = _read_groups(read, query, replace(chart, split=None), MAX_CATEGORIES)
+        largest = In(chart.by.column.name, tuple(row.key for row in rows))
+        query = replace(query, filters=(*query.filters, largest))
+    if chart.split or not is_cut:
+        rows, _number = _read_groups(read, query, chart, _MAX_ROWS)
     counts: Counter[Key] = Counter()
     for row in rows:
         counts[row.series] += row.record_count
@@ -488,7 +496,7 @@ def read_chart(read: ConsistentRead, query: Query, chart: ChartQuery) -> ChartDa
         own = found.get(each.key, {})
         values_of_series = [own[one.key].value if one.key in own else missing for one in series]
         count = sum(row.record_count for row in own.values())
-        points = tuple(_build_point(chart, value) for value in values_of_series)
+        points = tuple(Point.of(chart, value) for value in values_of_series)
         groups.append(Group(each, points, count))
     if chart.by.has_categories and chart.is_additive:
         groups.sort(key=lambda each: -sum(point.size for point in each.points if point))
@@ -507,20 +515,16 @@ def _choose_series(chart: ChartQuery, keys: Sequence[Key]) -> list[Value]:
     most = MAX_SERIES - chart.is_additive
     first = len(found) - most if split.group.interval else 0
     shown, others = found[first : first + most], [*found[:first], *found[first + most :]]
-    conditions = _find_others(split, shown, others)
+    name, bounds = split.column.name, [each.bounds for each in others if each.bounds]
+    conditions: tuple[Pair, ...] | None = None
+    if len(bounds) == len(others):
+        conditions = _find_between(split, bounds[0][0], bounds[-1][1])
+    elif split.step == EACH and not any(each.key == "" for each in shown):
+        conditions = tuple(
+            (f"empty.{name}", "no") if each.key is None else (f"not.{name}", write_value(each.key))
+            for each in shown
+        )
     return [*shown, *[Value(OTHERS, _("others"), "", conditions)] * chart.is_additive]
-
-
-def _read_rows(read: ConsistentRead, query: Query, chart: ChartQuery) -> tuple[list[_Figure], int]:
-    """Read the groups, and their number where only the largest are read."""
-    if not chart.by.has_categories:
-        return _read_groups(read, query, chart, _MAX_ROWS)[0], 0
-    rows, total = _read_groups(read, query, replace(chart, split=None), MAX_CATEGORIES)
-    if chart.split:
-        largest = In(chart.by.column.name, tuple(row.key for row in rows))
-        query = replace(query, filters=(*query.filters, largest))
-        rows, _number = _read_groups(read, query, chart, _MAX_ROWS)
-    return rows, total
 
 
 def _read_groups(
@@ -549,17 +553,6 @@ def _read_groups(
                 return rows, total
 
 
-def _build_point(chart: ChartQuery, value: Decimal | None) -> Point | None:
-    if value is None or abs(size := float(value)) > _MAX_SIZE:
-        return None
-    digits = shown = f"{value:f}"
-    if chart.figure in {"avg", "median"}:
-        # A computed number has a few figures, or is a whole number if that has more.
-        decimals = max(0, _MAX_FIGURES - 1 - value.adjusted())
-        shown = _write(Decimal(f"{value:.{decimals}f}"))
-    return Point(digits, format_number(shorten_number(shown)), size)
-
-
 def _write(number: Decimal) -> str:
     return f"{number.normalize():f}"
 
@@ -570,10 +563,18 @@ def _write(number: Decimal) -> str:
 def _list_values(by: Grouping, keys: Sequence[Key]) -> list[Value]:
     """List the values of an axis, with steps between them; those without a place come last."""
     steps = {} if by.step == EACH else list_steps(by.group, keys, MAX_STEPS)
-    values = {
-        key: Value(key, _label_step(by, *each), "", _find_between(by, *each), each)
-        for key, each in steps.items()
-    }
+    values = {}
+    for key, (low, high) in steps.items():
+        # Periods have a form that sorts, and that every language reads: ``2020-05``.
+        if by.step == "quarter":
+            label = f"{low.year} Q{(low.month + 2) // 3}"
+        elif by.step in INTERVALS:
+            label = low.isoformat(" ")[: _LENGTHS.get(by.step, _DAY_LENGTH)]
+        else:
+            digits = [shorten_number(_write(each)) for each in (low, high) if each is not None]
+            ends = "–".join(map(format_number, digits))
+            label = ends if high is not None else f"≥ {ends}"
+        values[key] = Value(key, label, "", _find_between(by, low, high), (low, high))
     for key in keys:
         if key not in values:
             is_on_axis = by.has_categories or (by.step == EACH and key is not None)
@@ -586,19 +587,6 @@ def _list_values(by: Grouping, keys: Sequence[Key]) -> list[Value]:
                 conditions = ((f"field.{name}", write_value(key)),) if can_be_asked else None
             values[key] = Value(key, label, language, conditions, None, is_on_axis)
     return list(values.values())
-
-
-def _label_step(by: Grouping, low: Bound, high: Bound) -> str:
-    """Label a step, periods in a form that sorts, and that every language reads: ``2020-05``."""
-    match by.step:
-        case "quarter":
-            return f"{low.year} Q{(low.month + 2) // 3}"
-        case step if step in INTERVALS:
-            return str(low.isoformat(" ")[: _LENGTHS.get(step, _DAY_LENGTH)])
-        case _:
-            digits = [shorten_number(_write(each)) for each in (low, high) if each is not None]
-            ends = "–".join(map(format_number, digits))
-            return ends if high is not None else f"≥ {ends}"
 
 
 # Records of values --------------------------------------------------------------------------------
@@ -614,18 +602,3 @@ def _find_between(by: Grouping, low: Bound, high: Bound) -> tuple[Pair, ...]:
     length = None if by.step == "hour" else _DAY_LENGTH
     ends = (first, low), (last, high - timedelta(microseconds=1))
     return tuple((name, moment.isoformat(" ")[:length]) for name, moment in ends)
-
-
-def _find_others(
-    split: Grouping, shown: Sequence[Value], others: Sequence[Value]
-) -> tuple[Pair, ...] | None:
-    """List the parameters that find the records of all values but those shown."""
-    name, bounds = split.column.name, [each.bounds for each in others if each.bounds]
-    if len(bounds) == len(others):
-        return _find_between(split, bounds[0][0], bounds[-1][1])
-    if split.step != EACH or any(each.key == "" for each in shown):
-        return None
-    return tuple(
-        (f"empty.{name}", "no") if each.key is None else (f"not.{name}", write_value(each.key))
-        for each in shown
-    )

@@ -70,7 +70,41 @@ def write_geojson(dump: Dump) -> Generator[bytes]:
     if hidden and dump.query.distinct:  # more fields would be other records
         raise NoPlaces
     copy = RecordCopy(dump.read, replace(dump.query, fields=(*fields, *hidden)))
-    return join_blocks(_write_features(dump, copy, place, set(hidden)))
+    positions = {name: position for position, (name, _type) in enumerate(copy.fields)}
+    # The fields of a place by their positions: GeoJSON, or latitude and longitude.
+    at = [positions[name] for name in place if name]
+    read_place: Callable[..., str | None] = read_geometry if place.geometry else build_point
+    properties: list[tuple[int, str, Callable[[str], str]]] = []
+    for name, kind in copy.fields:
+        if name not in {*hidden, ID, place.geometry}:
+            write: Callable[[str], str] = str if get_field_type(kind).is_nested else _dump_text
+            if kind == "bool":
+                write = {"t": "true", "f": "false"}.__getitem__
+            elif get_field_type(kind).is_number:
+                write = _dump_number
+            properties.append((positions[name], f"{_dump_text(name)}:", write))
+
+    def write_pieces() -> Generator[bytes]:
+        separator = ""
+        yield dump.start + b'{"type":"FeatureCollection","features":['
+        with copy.open_cells() as rows:
+            for cells in rows:
+                key = f'"id":{cells[positions[ID]]},' if ID in positions else ""
+                members = ",".join(
+                    [
+                        start + ("null" if (cell := cells[position]) is None else write(cell))
+                        for position, start, write in properties
+                    ]
+                )
+                geometry = read_place(*[cells[each] for each in at]) or "null"
+                yield (
+                    f'{separator}\n{{"type":"Feature",{key}"geometry":{geometry},'
+                    f'"properties":{{{members}}}}}'
+                ).encode()
+                separator = ","
+        yield b"\n]}\n"
+
+    return join_blocks(write_pieces())
 
 
 def _find_place(dump: Dump) -> PlaceFields:
@@ -94,49 +128,6 @@ def _find_place(dump: Dump) -> PlaceFields:
     if not found:
         raise NoPlaces
     return found
-
-
-def _write_features(
-    dump: Dump, copy: RecordCopy, place: PlaceFields, hidden: set[str]
-) -> Generator[bytes]:
-    positions = {name: position for position, (name, _type) in enumerate(copy.fields)}
-    # The fields of a place by their positions: GeoJSON, or latitude and longitude.
-    at = [positions[name] for name in place if name]
-    read_place: Callable[..., str | None] = read_geometry if place.geometry else build_point
-    left_out = {*hidden, ID, place.geometry}
-    properties = [
-        (positions[name], f"{_dump_text(name)}:", _choose_writer(kind))
-        for name, kind in copy.fields
-        if name not in left_out
-    ]
-    id_position = positions.get(ID)
-    separator = ""
-    yield dump.start + b'{"type":"FeatureCollection","features":['
-    with copy.open_cells() as rows:
-        for cells in rows:
-            key = "" if id_position is None else f'"id":{cells[id_position]},'
-            members = ",".join(
-                [
-                    start + ("null" if (cell := cells[position]) is None else write(cell))
-                    for position, start, write in properties
-                ]
-            )
-            geometry = read_place(*[cells[each] for each in at]) or "null"
-            yield (
-                f'{separator}\n{{"type":"Feature",{key}"geometry":{geometry},'
-                f'"properties":{{{members}}}}}'
-            ).encode()
-            separator = ","
-    yield b"\n]}\n"
-
-
-def _choose_writer(kind: str) -> Callable[[str], str]:
-    field_type = get_field_type(kind)
-    if field_type.is_nested:
-        return str
-    if kind == "bool":
-        return {"t": "true", "f": "false"}.__getitem__
-    return _dump_number if field_type.is_number else _dump_text
 
 
 def _dump_number(cell: str) -> str:

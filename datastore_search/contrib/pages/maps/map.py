@@ -179,32 +179,71 @@ class MapDrawing:
 
 @dataclass(frozen=True, slots=True)
 class _Projection:
+    """The part of the globe that a drawing shows, and the height of the drawing."""
+
     west: float
     north: float
     east: float
     south: float
     scale: float
     cosine: float
+    height: int
+
+    @classmethod
+    def of(cls, positions: Sequence[Position]) -> _Projection:
+        """Choose a part that shows all positions."""
+        xs, ys = zip(*positions, strict=True)
+        west, east = min(xs), max(xs)
+        south, north = min(ys), max(ys)
+        cosine = max(math.cos(math.radians((south + north) / 2)), _MIN_COSINE)
+        least = _MIN_SPAN if (west, south) != (east, north) else _SPAN_OF_ONE
+        width = max((east - west) * (1 + 2 * _PADDING), least)
+        height = max((north - south) * (1 + 2 * _PADDING), least)
+        shape = _WIDTH * height / (width * cosine)
+        drawn_height = round(min(max(shape, _MIN_HEIGHT), _MAX_HEIGHT))
+        scale = min(_WIDTH / (width * cosine), drawn_height / height)
+        width, height = _WIDTH / (scale * cosine), drawn_height / scale
+        west, south = (west + east - width) / 2, (south + north - height) / 2
+        return cls(west, south + height, west + width, south, scale, cosine, drawn_height)
 
     def project(self, position: Position) -> tuple[float, float]:
-        longitude, latitude = position
-        return (longitude - self.west) * self.scale * self.cosine, (
-            self.north - latitude
-        ) * self.scale
+        x = (position[0] - self.west) * self.scale * self.cosine
+        return x, (self.north - position[1]) * self.scale
 
 
 def draw_map(data: MapData, title: str) -> MapDrawing | None:
     positions = [each for place in data.places for path in place.paths for each in path.positions]
     if not positions:
         return None
-    projection, height = _choose_projection(positions)
-    drawing = MapDrawing(title, write_language(data.title_language), height)
+    projection = _Projection.of(positions)
+    drawing = MapDrawing(title, write_language(data.title_language), projection.height)
     x, y = projection.project((0, 0))
     across, down = (projection.scale * each / SCALE for each in (projection.cosine, 1))
     drawing.outlines = f"matrix({across:.6g} 0 0 {down:.6g} {x:.6g} {y:.6g})"
     drawing.outline_width = f"{1 / math.sqrt(across * down):.3g}"
-    _draw_lines(drawing, projection)
-    _draw_scale(drawing, projection)
+    span = max(projection.east - projection.west, projection.north - projection.south)
+    step = next((each for each in reversed(_STEPS) if span / each <= _MAX_LINES), _STEPS[0])
+    for degrees in _list_multiples(projection.west, projection.east, step, MAX_LONGITUDE):
+        at = write_coordinate(projection.project((degrees, 0))[0])
+        drawing.lines.append(f"M{at} 0V{drawing.height}")
+        text = _write_degrees(degrees, pgettext("longitude", "E"), pgettext("longitude", "W"))
+        drawing.labels += write_text(at, drawing.height - 5, text, "middle")
+    for degrees in _list_multiples(projection.south, projection.north, step, MAX_LATITUDE):
+        y = projection.project((0, degrees))[1]
+        drawing.lines.append(f"M0 {write_coordinate(y)}H{_WIDTH}")
+        if y >= _LINE:
+            text = _write_degrees(degrees, pgettext("latitude", "N"), pgettext("latitude", "S"))
+            drawing.labels += write_text("4", y - 3, text, "start")
+    # The scale bar has a round length, exact in the middle of the map.
+    kilometre = projection.scale / _KILOMETRES_PER_DEGREE
+    longest = _MAX_BAR / kilometre
+    power = 10.0 ** math.floor(math.log10(longest))
+    length = next(each * power for each in (5, 2, 1) if each * power <= longest * 1.0000001)
+    start, end = _WIDTH - 12 - length * kilometre, _WIDTH - 12
+    drawing.bar = f"M{write_coordinate(start)} 11v5H{end}v-5"
+    shown, unit = (length * _THOUSAND, "m") if length < 1 else (length, "km")
+    text = f"{format_number(f'{shown:.10g}')} {unit}"
+    drawing.labels += write_text(str(end), 30, text, "end")
     if "names" in list_layers():
         _draw_names(drawing, projection)
     largest = max(place.count for place in data.places)
@@ -222,24 +261,15 @@ def draw_map(data: MapData, title: str) -> MapDrawing | None:
     return drawing
 
 
-def _choose_projection(positions: Sequence[Position]) -> tuple[_Projection, int]:
-    """Choose the part of the globe that shows all positions, and the height of the drawing."""
-    xs, ys = zip(*positions, strict=True)
-    west, east = min(xs), max(xs)
-    south, north = min(ys), max(ys)
-    cosine = max(math.cos(math.radians((south + north) / 2)), _MIN_COSINE)
-    least = _MIN_SPAN if (west, south) != (east, north) else _SPAN_OF_ONE
-    width = max((east - west) * (1 + 2 * _PADDING), least)
-    height = max((north - south) * (1 + 2 * _PADDING), least)
-    shape = _WIDTH * height / (width * cosine)
-    drawn_height = round(min(max(shape, _MIN_HEIGHT), _MAX_HEIGHT))
-    scale = min(_WIDTH / (width * cosine), drawn_height / height)
-    width, height = _WIDTH / (scale * cosine), drawn_height / scale
-    west, south = (west + east - width) / 2, (south + north - height) / 2
-    return (_Projection(west, south + height, west + width, south, scale, cosine), drawn_height)
+def _list_multiples(low: float, high: float, step: float, limit: int) -> Iterator[float]:
+    low, high = max(low, -limit), min(high, limit)
+    for number in range(math.ceil(low / step), math.floor(high / step) + 1):
+        yield number * step
 
 
-# Outlines -----------------------------------------------------------------------------------------
+def _write_degrees(degrees: float, positive: str, negative: str) -> str:
+    digits = format_number(f"{abs(round(degrees, 6)):g}")
+    return f"{digits}° {positive if degrees > 0 else negative}" if degrees else f"{digits}°"
 
 
 def _draw_names(drawing: MapDrawing, projection: _Projection) -> None:
@@ -267,52 +297,6 @@ def _draw_names(drawing: MapDrawing, projection: _Projection) -> None:
         drawing.names += write_text(*at, name.text, "middle", lang)
 
 
-# Lines and scale ----------------------------------------------------------------------------------
-
-
-def _draw_lines(drawing: MapDrawing, projection: _Projection) -> None:
-    span = max(projection.east - projection.west, projection.north - projection.south)
-    step = next((each for each in reversed(_STEPS) if span / each <= _MAX_LINES), _STEPS[0])
-    for degrees in _list_multiples(projection.west, projection.east, step, MAX_LONGITUDE):
-        x = write_coordinate(projection.project((degrees, 0))[0])
-        drawing.lines.append(f"M{x} 0V{drawing.height}")
-        text = _write_degrees(degrees, pgettext("longitude", "E"), pgettext("longitude", "W"))
-        drawing.labels += write_text(x, drawing.height - 5, text, "middle")
-    for degrees in _list_multiples(projection.south, projection.north, step, MAX_LATITUDE):
-        y = projection.project((0, degrees))[1]
-        drawing.lines.append(f"M0 {write_coordinate(y)}H{_WIDTH}")
-        if y < _LINE:
-            continue
-        text = _write_degrees(degrees, pgettext("latitude", "N"), pgettext("latitude", "S"))
-        drawing.labels += write_text("4", y - 3, text, "start")
-
-
-def _list_multiples(low: float, high: float, step: float, limit: int) -> Iterator[float]:
-    low, high = max(low, -limit), min(high, limit)
-    for number in range(math.ceil(low / step), math.floor(high / step) + 1):
-        yield number * step
-
-
-def _write_degrees(degrees: float, positive: str, negative: str) -> str:
-    digits = format_number(f"{abs(round(degrees, 6)):g}")
-    return f"{digits}° {positive if degrees > 0 else negative}" if degrees else f"{digits}°"
-
-
-def _draw_scale(drawing: MapDrawing, projection: _Projection) -> None:
-    """Draw a scale bar of a round length, exact in the middle of the map."""
-    kilometre = projection.scale / _KILOMETRES_PER_DEGREE
-    longest = _MAX_BAR / kilometre
-    power = 10.0 ** math.floor(math.log10(longest))
-    length = next(each * power for each in (5, 2, 1) if each * power <= longest * 1.0000001)
-    start, y = _WIDTH - 12 - length * kilometre, 16
-    drawing.bar = f"M{write_coordinate(start)} {y - 5}v5H{_WIDTH - 12}v-5"
-    if length < 1:
-        text = f"{format_number(f'{length * _THOUSAND:.10g}')} m"
-    else:
-        text = f"{format_number(f'{length:.10g}')} km"
-    drawing.labels += write_text(str(_WIDTH - 12), y + 14, text, "end")
-
-
 # Places -------------------------------------------------------------------------------------------
 
 
@@ -322,8 +306,11 @@ def _draw_place(
     """Draw a place; the area of a cluster grows with its records, up to a radius."""
     share = math.sqrt(place.count / largest)
     radius = _MIN_CLUSTER + (most - _MIN_CLUSTER) * share if largest > 1 else _POINT
-    count = _write_count(place.count) if largest > 1 else ""
-    label = count if len(count) * _HALF_LETTER <= radius else ""
+    label = str(place.count) if largest > 1 else ""
+    if place.count >= _THOUSAND:
+        size, unit = (_THOUSAND, "k") if place.count < _THOUSAND**2 else (_THOUSAND**2, "M")
+        label = format_number(f"{place.count / size:.3g}") + unit
+    label = label if len(label) * _HALF_LETTER <= radius else ""
     text = f"{place.title} · {place.position}"
     drawn: dict[bool, str] = {}
     for path in place.paths:
@@ -340,15 +327,6 @@ def _draw_place(
         yield Mark(text, place.link, x, y, write_coordinate(radius), label)
     for is_area, drawn_path in drawn.items():
         yield Mark(text, place.link, path=drawn_path, is_area=is_area)
-
-
-def _write_count(count: int) -> str:
-    if count < _THOUSAND:
-        return str(count)
-    thousands = count / _THOUSAND
-    if thousands < _THOUSAND:
-        return f"{format_number(f'{thousands:.3g}')}k"
-    return f"{format_number(f'{thousands / _THOUSAND:.3g}')}M"
 
 
 # The map and its page -----------------------------------------------------------------------------
@@ -378,13 +356,21 @@ class Map(QuestionDrawing[MapQuery, MapData]):
 
     def describe(self) -> dict[str, Any]:
         context = {"title": self.title, "errors": self.errors, "shown": self.shown}
-        if not self.data:
+        data = self.data
+        if not data:
             return context
-        return context | {
-            "drawing": self.drawing,
-            "summary": " ".join(_summarise(self.data)),
-            "data": self.data,
-        }
+        text = _("%(shown)s of %(total)s records are on the map.")
+        if data.is_clustered:
+            text = _("%(shown)s of %(total)s records are on the map, in %(places)s clusters.")
+        numbers = {"shown": data.record_count, "total": data.total, "places": len(data.places)}
+        summary = [text % {name: format_count(number) for name, number in numbers.items()}]
+        if data.missing:
+            text = _("Records without a place: %(number)s.")
+            summary.append(text % {"number": format_count(data.missing)})
+        if data.total > data.missing + data.record_count:
+            text = _("The first ones are shown; ask for fewer records to see the others.")
+            summary.append(text)
+        return context | {"drawing": self.drawing, "summary": " ".join(summary), "data": data}
 
     def describe_page(self, address: QueryString) -> dict[str, Any]:
         chosen = dict(self.pairs)
@@ -429,41 +415,28 @@ class Map(QuestionDrawing[MapQuery, MapData]):
 
     def list_files(self) -> dict[str, Callable[[], File]]:
         files, data = super().list_files(), self.data
-        if data:
-            files[PLACES] = lambda: ("application/json", _write_places(data))
-        return files
+        if not data:
+            return files
+
+        def write_places() -> File:
+            places = []
+            for place in data.places:
+                shapes: dict[str, list[Any]] = {"points": [], "lines": [], "areas": []}
+                for path in place.paths:
+                    # Leaflet has latitudes first.
+                    positions = [(latitude, longitude) for longitude, latitude in path.positions]
+                    if len(positions) == 1:
+                        shapes["points"] += positions
+                    else:
+                        shapes["areas" if path.is_area else "lines"].append(positions)
+                own = {"title": place.title, "link": place.link, "count": place.count}
+                places.append(own | shapes)
+            sent = {"language": data.title_language, "places": places}
+            return "application/json", json.dumps(sent)
+
+        return {**files, PLACES: write_places}
 
 
 class MapView(DrawingView):
     template = "map.html"
     drawing_class = Map
-
-
-def _summarise(data: MapData) -> Iterator[str]:
-    numbers = {"shown": format_count(data.record_count), "total": format_count(data.total)}
-    if data.is_clustered:
-        numbers["places"] = format_count(len(data.places))
-        yield _("%(shown)s of %(total)s records are on the map, in %(places)s clusters.") % numbers
-    else:
-        yield _("%(shown)s of %(total)s records are on the map.") % numbers
-    if data.missing:
-        yield _("Records without a place: %(number)s.") % {"number": format_count(data.missing)}
-    left_out = data.total - data.missing - data.record_count
-    if left_out > 0:
-        yield _("The first ones are shown; ask for fewer records to see the others.")
-
-
-def _write_places(data: MapData) -> str:
-    """Write the places for Leaflet, which has latitudes first."""
-    places = []
-    for place in data.places:
-        shapes: dict[str, list[Any]] = {"points": [], "lines": [], "areas": []}
-        for path in place.paths:
-            positions = [(latitude, longitude) for longitude, latitude in path.positions]
-            if len(positions) == 1:
-                shapes["points"] += positions
-            else:
-                shapes["areas" if path.is_area else "lines"].append(positions)
-        own = {"title": place.title, "link": place.link, "count": place.count}
-        places.append(own | shapes)
-    return json.dumps({"language": data.title_language, "places": places})

@@ -128,7 +128,16 @@ def list_paths(geometry: object, depth: int = 0) -> Iterator[Path]:
     kind, coordinates = str(geometry.get("type")), geometry.get("coordinates")
     if kind in _PATHS:
         for path in _PATHS[kind](coordinates):
-            yield from _build_path(path, is_area=kind.endswith("Polygon"))
+            try:
+                positions = [(float(each[0]), float(each[1])) for each in _get_list(path)]
+            except (TypeError, ValueError, LookupError, OverflowError):
+                continue
+            # NaN is not within.
+            if positions and all(
+                abs(longitude) <= MAX_LONGITUDE and abs(latitude) <= MAX_LATITUDE
+                for longitude, latitude in positions
+            ):
+                yield Path(tuple(positions), is_area=kind.endswith("Polygon"))
         return
     for member in (
         geometry.get("geometry"),
@@ -151,21 +160,6 @@ _PATHS: Mapping[str, Callable[[object], list[Any]]] = {
     "Polygon": _get_list,
     "MultiPolygon": lambda areas: [ring for area in _get_list(areas) for ring in _get_list(area)],
 }
-
-
-def _build_path(coordinates: object, *, is_area: bool) -> Iterator[Path]:
-    positions = []
-    for each in _get_list(coordinates):
-        try:
-            longitude, latitude = float(each[0]), float(each[1])
-        except (TypeError, ValueError, LookupError, OverflowError):
-            return
-        # NaN is not within.
-        if not (abs(longitude) <= MAX_LONGITUDE and abs(latitude) <= MAX_LATITUDE):
-            return
-        positions.append((longitude, latitude))
-    if positions:
-        yield Path(tuple(positions), is_area=is_area)
 
 
 _GEOMETRY_TYPES = frozenset({*_PATHS, "GeometryCollection"})
@@ -339,29 +333,52 @@ class MapReader:
     page_path: str | None
 
     def read_places(self) -> MapData:
-        """
-        Read the places.
-
-        Raises: as ``search.read_answer`` and ``analysis.aggregates.read_aggregate``.
-        """
-        latitude, longitude = self.shown.latitude, self.shown.longitude
+        """Read the places; raise what ``read_answer`` and ``read_aggregate`` do."""
+        latitude, longitude, column = self.shown.latitude, self.shown.longitude, self.shown.geometry
+        total = self._count(self.query)
+        if column:
+            filled = self._add_conditions(Comparison(column.name, "isnull", value=False))
+            missing = total - self._count(filled)
+            places, size = [], 0
+            for text in self._read_texts(filled, MAX_SHAPES, column):
+                size += len(text)
+                if size > MAX_SHAPES_BYTES:
+                    break
+                record = parse_record(text)
+                geometry = record[column.name]
+                with suppress(ValueError, RecursionError):
+                    geometry = json.loads(geometry) if isinstance(geometry, str) else geometry
+                paths = tuple(list_paths(geometry))
+                if not paths:
+                    missing += 1
+                    continue
+                # The middle of the box around it.
+                ends = zip(*(each for path in paths for each in path.positions), strict=True)
+                x, y = (f"{(min(each) + max(each)) / 2:.4f}" for each in ends)
+                places.append(self._build_place(record, paths, _write_position(y, x)))
+            return MapData(tuple(places), total, missing, title_language=self.title_language)
         if not latitude or not longitude:
-            return self._read_shapes()
+            return MapData((), 0, 0)
         located = self._add_conditions(
             Comparison(latitude.name, "gte", -MAX_LATITUDE),
             Comparison(latitude.name, "lte", MAX_LATITUDE),
             Comparison(longitude.name, "gte", -MAX_LONGITUDE),
             Comparison(longitude.name, "lte", MAX_LONGITUDE),
         )
-        total = self._count(self.query)
         # The clusters know the number of their records, which is not counted before.
         if total > MAX_PLACES:
             clusters = self._read_clusters(located, latitude, longitude)
             found = sum(place.count for place in clusters)
             if found > MAX_PLACES:
                 return MapData(clusters, total, total - found, is_clustered=True)
-        places = self._read_records(located, latitude, longitude)
-        return MapData(places, total, total - len(places), title_language=self.title_language)
+        places = []
+        for text in self._read_texts(located, MAX_PLACES, latitude, longitude):
+            record = parse_record(text)
+            y, x = str(record[latitude.name]), str(record[longitude.name])
+            path = Path(((float(x), float(y)),))
+            places.append(self._build_place(record, (path,), _write_position(y, x)))
+        missing = total - len(places)
+        return MapData(tuple(places), total, missing, title_language=self.title_language)
 
     @property
     def title_language(self) -> str:
@@ -382,43 +399,6 @@ class MapReader:
         search = replace(query, limit=limit, fields=tuple(fields), include_total=False)
         with closing(read_answer(self.read, search)) as found:
             yield from found.texts
-
-    def _read_records(
-        self, query: Query, latitude: Column, longitude: Column
-    ) -> tuple[MapPlace, ...]:
-        places = []
-        for text in self._read_texts(query, MAX_PLACES, latitude, longitude):
-            record = parse_record(text)
-            y, x = str(record[latitude.name]), str(record[longitude.name])
-            path = Path(((float(x), float(y)),))
-            places.append(self._build_place(record, (path,), _write_position(y, x)))
-        return tuple(places)
-
-    def _read_shapes(self) -> MapData:
-        column = self.shown.geometry
-        if not column:
-            return MapData((), 0, 0)
-        filled = self._add_conditions(Comparison(column.name, "isnull", value=False))
-        total, found = self._count(self.query), self._count(filled)
-        places, unread, size = [], 0, 0
-        for text in self._read_texts(filled, MAX_SHAPES, column):
-            size += len(text)
-            if size > MAX_SHAPES_BYTES:
-                break
-            record = parse_record(text)
-            geometry = record[column.name]
-            with suppress(ValueError, RecursionError):
-                geometry = json.loads(geometry) if isinstance(geometry, str) else geometry
-            paths = tuple(list_paths(geometry))
-            if paths:
-                # The middle of the box around it.
-                ends = zip(*(each for path in paths for each in path.positions), strict=True)
-                x, y = (f"{(min(each) + max(each)) / 2:.4f}" for each in ends)
-                places.append(self._build_place(record, paths, _write_position(y, x)))
-            else:
-                unread += 1
-        missing = total - found + unread
-        return MapData(tuple(places), total, missing, title_language=self.title_language)
 
     def _build_place(self, record: Record, paths: tuple[Path, ...], position: str) -> MapPlace:
         column = self.shown.title
@@ -448,40 +428,35 @@ class MapReader:
         ]
         asked = replace(query, limit=GRID_CELLS**2)
         aggregate = AggregateQuery(asked, groups, tuple(metrics))
+        places = []
         with closing(read_aggregate(self.read, aggregate)) as found:
-            places = [
-                self._build_cluster(latitude.name, longitude.name, parse_record(text))
-                for text in found.texts
-            ]
+            cells = [parse_record(text) for text in found.texts]
+        for cell in cells:
+            # The middle of the box around the places: PostgreSQL would take longer for the mean.
+            bounds = {
+                f"{end}.{column.name}": str(cell[f"{metric}_{axis}"])
+                for column, axis in ((latitude, "y"), (longitude, "x"))
+                for end, metric in (("from", "min"), ("to", "max"))
+            }
+            south, north, west, east = map(float, bounds.values())
+            y, x = (south + north) / 2, (west + east) / 2
+            typed = [(name, format_number(digits)) for name, digits in bounds.items()]
+            pairs = (*self.question.remove(*bounds).pairs, *typed)
+            count = int(str(cell["count"]))
+            table_link = self._link("", QueryString(pairs))
+            is_single_place = south == north and west == east
+            map_link = self._link("map/", QueryString((*pairs, *self.shown.pairs)))
+            places.append(
+                MapPlace(
+                    (Path(((x, y),)),),
+                    format_count(count),
+                    _write_position(f"{y:.4f}", f"{x:.4f}"),
+                    table_link if is_single_place else map_link,
+                    table_link,
+                    count,
+                )
+            )
         return tuple(sorted(places, key=lambda place: -place.count))
-
-    def _build_cluster(self, latitude: str, longitude: str, cell: Record) -> MapPlace:
-        """
-        Build the cluster of a cell, in the middle of the box around its places.
-
-        PostgreSQL would take longer for the mean.
-        """
-        bounds = {
-            f"{end}.{name}": str(cell[f"{metric}_{axis}"])
-            for name, axis in ((latitude, "y"), (longitude, "x"))
-            for end, metric in (("from", "min"), ("to", "max"))
-        }
-        south, north, west, east = map(float, bounds.values())
-        typed = [(name, format_number(digits)) for name, digits in bounds.items()]
-        pairs = (*self.question.remove(*bounds).pairs, *typed)
-        count = int(str(cell["count"]))
-        y, x = (south + north) / 2, (west + east) / 2
-        table_link = self._link("", QueryString(pairs))
-        is_single_place = south == north and west == east
-        map_link = self._link("map/", QueryString((*pairs, *self.shown.pairs)))
-        return MapPlace(
-            (Path(((x, y),)),),
-            format_count(count),
-            _write_position(f"{y:.4f}", f"{x:.4f}"),
-            table_link if is_single_place else map_link,
-            table_link,
-            count,
-        )
 
     def _link(self, page: str, address: QueryString) -> str:
         return "" if self.page_path is None else f"{self.page_path}{page}{address.query}"

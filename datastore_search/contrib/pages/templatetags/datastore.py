@@ -143,11 +143,7 @@ def _draw(
 def _answer(
     context: template.Context, resource_id: object, question: Mapping[str, object], answer: _Answer
 ) -> Context:
-    """
-    Answer a question for the user of the request of a template, and put what fails into words.
-
-    The question has parameters of a data page, of which ``filters`` may be an object.
-    """
+    """Answer parameters of a data page for the user of a request, or put what fails into words."""
     request = context.get("request")
     user = getattr(request, "user", None) or AnonymousUser()
     client = Client(request.META if request else {}, lambda: user)
