@@ -216,7 +216,7 @@ def test_a_warm_page_runs_few_functions_in_few_files() -> None:
     def ask() -> None:
         assert Client().get(f"/en/datastore/{resource.pk}/?q=river").status_code == 200
 
-    check_calls(ask, 281, 51)
+    check_calls(ask, 277, 51)
 
 
 def check_calls(ask: Callable[[], None], max_functions: int, max_files: int) -> None:

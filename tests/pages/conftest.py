@@ -47,6 +47,12 @@ def sample(transactional_db: None) -> Iterator[Resource]:
     resource.delete()
 
 
+@pytest.fixture
+def page(live_server: Any, sample: Resource) -> str:
+    """The address of its data page."""
+    return f"{live_server.url}/en/datastore/{sample.pk}/"
+
+
 @pytest.fixture(scope="session")
 def axe() -> str:
     """The script that checks a page."""

@@ -23,7 +23,7 @@ from ..files.admin.forms import make_file
 from ..files.admin.test_loading import CSV_WITH_BAD_ROW
 from ..files.builders import make_loaded_resource
 from .conftest import list_violations
-from .test_browser import list_errors, measure_overflow
+from .test_browser import list_errors, measure_overflow, set_size
 
 #: A question of many chips.
 LONG_QUESTION = "&".join(f"not.subject=a+long+value+{number}" for number in range(20))
@@ -67,8 +67,7 @@ def table(transactional_db: None) -> Iterator[Resource]:
 
 
 def set_view(browser: Chrome, width: int, height: int, scheme: str) -> None:
-    size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
-    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    set_size(browser, width, height)
     features = [{"name": "prefers-color-scheme", "value": scheme}]
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
 

@@ -22,7 +22,6 @@ from datastore_search.contrib.pages.question import (
 from datastore_search.contrib.pages.values import parse_typed_value
 from datastore_search.field_types import field_types
 from datastore_search.filters import Comparison, Condition, FiltersParser, In, TypedFields
-from datastore_search.filters.operators import operators
 from datastore_search.models import Field, Resource
 
 from ..builders import make_resource
@@ -103,18 +102,6 @@ def test_up_to_a_day_is_up_to_its_end(client: Client, db: None) -> None:
         assert list_found_ids(open_page(client, resource, at)) == [2]
         exact = {f"field.{name}": "05/06/2020 23:30"}
         assert list_found_ids(open_page(client, resource, exact)) == [1]
-
-
-@pytest.mark.parametrize("page", ["", "chart/?by=stage", "?embed=1", "api/"])
-def test_every_page_answers_each_operator_of_the_api(
-    client: Client, resource: Resource, page: str
-) -> None:
-    path, _, query = f"/en/datastore/{resource.pk}/{page}".partition("?")
-    for name in operators:
-        operand: Any = {"in": ["active"], "isnull": False}.get(name, "active")
-        asked = {**dict(parse_qsl(query)), "filters": json.dumps({"stage": {name: operand}})}
-
-        assert client.get(path, asked).status_code == 200, name
 
 
 # Typed values -------------------------------------------------------------------------------------

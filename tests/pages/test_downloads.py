@@ -168,38 +168,32 @@ def open_as(client: Client, address: str, accept: str | None, **query: str) -> A
     return client.get(address, query, headers=headers)
 
 
-@pytest.fixture
-def too_wide(resource: Resource, monkeypatch: pytest.MonkeyPatch) -> str:
-    """The address of a workbook that a sheet cannot hold."""
+def test_a_browser_gets_a_page_and_a_program_the_envelope(
+    client: Client, resource: Resource, monkeypatch: pytest.MonkeyPatch, settings: Any
+) -> None:
     monkeypatch.setattr(workbook, "MAX_COLUMNS", 2)
-    return f"datastore/dump/{resource.pk}"
+    path = f"datastore/dump/{resource.pk}"
+    message = "An Excel sheet has at most 2 columns. Ask for fewer fields, or for CSV."
 
-
-@pytest.mark.parametrize("browser", BROWSERS)
-def test_a_browser_gets_a_page(client: Client, too_wide: str, browser: str) -> None:
-    response = open_as(client, f"/en/{too_wide}", BROWSERS[browser], format="xlsx")
-
-    assert response.status_code == 409
-    assert response["Content-Type"] == "text/html; charset=utf-8"
-    assert "no-store" in response["Cache-Control"]
-    assert "Accept" in response["Vary"]
-    assert "Content-Disposition" not in response
-    text = extract_text(response)
-    assert "This file cannot be downloaded" in text
-    assert "An Excel sheet has at most 2 columns. Ask for fewer fields, or for CSV." in text
-    assert "All resources" in text
-    assert f"/de/{too_wide}?format=xlsx" in response.content.decode()
-
-
-@pytest.mark.parametrize("program", PROGRAMS)
-def test_a_program_gets_the_envelope(client: Client, too_wide: str, program: str) -> None:
-    response = open_as(client, f"/en/{too_wide}", PROGRAMS[program], format="xlsx")
-
-    error = check_error(response, 409, "Validation Error")
-    assert error == {
-        "format": ["An Excel sheet has at most 2 columns. Ask for fewer fields, or for CSV."]
-    }
-    assert "Accept" in response["Vary"]
+    for browser in BROWSERS.values():
+        page = open_as(client, f"/en/{path}", browser, format="xlsx")
+        assert page.status_code == 409
+        assert page["Content-Type"] == "text/html; charset=utf-8"
+        assert "no-store" in page["Cache-Control"]
+        assert "Accept" in page["Vary"]
+        assert "Content-Disposition" not in page
+        text = extract_text(page)
+        assert all(each in text for each in ("This file cannot be downloaded", message))
+        assert "All resources" in text
+        assert f"/de/{path}?format=xlsx" in page.content.decode()
+    for program in PROGRAMS.values():
+        envelope = open_as(client, f"/en/{path}", program, format="xlsx")
+        assert check_error(envelope, 409, "Validation Error") == {"format": [message]}
+        assert "Accept" in envelope["Vary"]
+    settings.ROOT_URLCONF = OnlyDownloads  # a portal without pages
+    check_error(
+        open_as(client, f"/{path}", BROWSERS["Chrome"], format="xlsx"), 409, "Validation Error"
+    )
 
 
 def test_a_wrong_parameter_is_named(client: Client, resource: Resource) -> None:
@@ -225,16 +219,6 @@ def test_a_private_resource_asks_to_sign_in(client: Client, db: None) -> None:
     assert f"next=/en/datastore/dump/{resource.pk}" in visitor.content.decode().replace("%2F", "/")
     assert "your account may not read it" in extract_text(user)
     assert "Secret" not in visitor.content.decode() + user.content.decode()
-
-
-def test_a_portal_without_pages_answers_with_the_envelope(
-    client: Client, too_wide: str, settings: Any
-) -> None:
-    settings.ROOT_URLCONF = OnlyDownloads
-    response = open_as(client, f"/{too_wide}", BROWSERS["Chrome"], format="xlsx")
-
-    assert response.status_code == 409
-    assert response.json()["error"]["__type"] == "Validation Error"
 
 
 def test_a_file_is_the_same_for_browsers(client: Client, resource: Resource) -> None:

@@ -128,44 +128,31 @@ def test_degrees_beyond_the_globe_are_no_place(client: Client, db: None) -> None
     ]
 
 
-NO_PLACES = {
-    "format": [
-        (
-            "GeoJSON needs a field with GeoJSON, or two fields with degrees of latitude and"
-            " longitude. Name them with “geometry”, or with “lat” and “lon”."
-        )
-    ]
-}
+NO_PLACES = (
+    "GeoJSON needs a field with GeoJSON, or two fields with degrees of latitude and longitude."
+    " Name them with “geometry”, or with “lat” and “lon”."
+)
+NO_DEGREES = "Field “name” is of type text. Degrees are numbers, and a geometry is JSON or text."
 
 
 @pytest.mark.parametrize(
-    ("parameters", "error"),
+    ("sent", "parameter", "message"),
     [
-        ({}, NO_PLACES),
-        ({"lat": "a"}, NO_PLACES),
-        ({"geometry": "z"}, {"geometry": ["Unknown field: “z”"]}),
-        (
-            {"lat": "a", "lon": "name"},
-            {
-                "lon": [
-                    (
-                        "Field “name” is of type text. Degrees are numbers, and a geometry is JSON"
-                        " or text."
-                    )
-                ]
-            },
-        ),
-        ({"lat": "a", "lon": "b", "fields": "name", "distinct": "true"}, NO_PLACES),
+        ({}, "format", NO_PLACES),
+        ({"lat": "a"}, "format", NO_PLACES),
+        ({"geometry": "z"}, "geometry", "Unknown field: “z”"),
+        ({"lat": "a", "lon": "name"}, "lon", NO_DEGREES),
+        ({"lat": "a", "lon": "b", "fields": "name", "distinct": "true"}, "format", NO_PLACES),
     ],
 )
 def test_records_without_places_are_refused(
-    client: Client, db: None, parameters: dict[str, str], error: Any
+    client: Client, db: None, sent: dict[str, str], parameter: str, message: str
 ) -> None:
     resource = make_resource("name,a,b\nx,1.5,2.5\n")
 
-    response = request_file(client, resource, "geojson", **parameters)
+    response = request_file(client, resource, "geojson", **sent)
 
-    assert check_error(response, 409, "Validation Error") == error
+    assert check_error(response, 409, "Validation Error") == {parameter: [message]}
 
 
 def test_a_page_offers_geojson_only_where_records_have_places(

@@ -6,7 +6,7 @@ import csv
 import io
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -69,18 +69,20 @@ def show_portal_page(request: HttpRequest, resource_id: str) -> HttpResponse:
 urlpatterns = [*urls_of_portal, path("portal/<resource_id>/", show_portal_page)]
 
 
-@pytest.fixture
-def hostile(transactional_db: None) -> Iterator[Resource]:
-    """A resource whose title, names, labels, notes and values are written to do harm."""
-    more = [f"column_{n}" for n in range(COLUMNS - len(NAMES))]
+def make_hostile(names: list[str], values: Callable[[int], list[int]]) -> Resource:
+    """Make a resource whose title, names, labels, notes and values are written to do harm."""
     text = io.StringIO()
-    writer = csv.writer(text)
-    writer.writerow([*NAMES, *more])
-    for n in range(30):
-        writer.writerow([*RECORDS[n % len(RECORDS)], *(str(n * 7 % 5) for _name in more)])
-    resource = make_loaded_resource(
+    rows = [[*RECORDS[n % len(RECORDS)], *values(n)] for n in range(30)]
+    csv.writer(text).writerows([[*NAMES, *names], *rows])
+    return make_loaded_resource(
         text.getvalue(), title=BREAK_OUT + OVERRIDE, description=SCRIPT * 40
     )
+
+
+@pytest.fixture
+def hostile(transactional_db: None) -> Iterator[Resource]:
+    names = [f"column_{n}" for n in range(COLUMNS - len(NAMES))]
+    resource = make_hostile(names, lambda n: [n * 7 % 5] * len(names))
     Field.objects.filter(resource=resource, name=NAMES[0]).update(
         label=SCRIPT, notes=BREAK_OUT + UNBROKEN
     )
@@ -91,12 +93,8 @@ def hostile(transactional_db: None) -> Iterator[Resource]:
 @pytest.fixture
 def hostile_places(transactional_db: None) -> Iterator[Resource]:
     """The same names and values with places, and numbers to draw."""
-    text = io.StringIO()
-    writer = csv.writer(text)
-    writer.writerow([*NAMES, "column_1", "column_2", "lat", "lon"])
-    for n in range(30):
-        writer.writerow([*RECORDS[n % len(RECORDS)], n, n * 7 % 5, n, 100 + n])
-    resource = make_loaded_resource(text.getvalue(), title=BREAK_OUT + OVERRIDE)
+    names = ["column_1", "column_2", "lat", "lon"]
+    resource = make_hostile(names, lambda n: [n, n * 7 % 5, n, 100 + n])
     Field.objects.filter(resource=resource).update(label=SCRIPT + BREAK_OUT)
     yield resource
     Resource.objects.all().delete()

@@ -27,12 +27,15 @@ HOW_TO = Path(__file__).parents[2] / "docs" / "how-to" / "embed-tables.md"
 urlpatterns: list[Any] = []
 
 
-def render(tag: str, *, user: Any = None, **values: Any) -> str:
-    """Render a template of a portal, for a user."""
+def render_template(text: str, **values: Any) -> str:
+    """Render a template of a portal."""
     request = RequestFactory().get("/about/")
-    request.user = user or AnonymousUser()
-    template = Template(f"{{% load datastore %}}{{% {tag} %}}")
-    return template.render(RequestContext(request, values))
+    request.user = AnonymousUser()
+    return Template(text).render(RequestContext(request, values))
+
+
+def render(tag: str, **values: Any) -> str:
+    return render_template(f"{{% load datastore %}}{{% {tag} %}}", **values)
 
 
 def get_text(page: str) -> str:
@@ -188,10 +191,7 @@ def test_the_template_of_the_documentation_is_shown(db: None) -> None:
     make_sites(3).aliases.create(name="sites")
     blocks = HOW_TO.read_text(encoding="utf-8").split("```")[1::2]
     (example,) = (each for each in blocks if "river-survey" in each)
-    request = RequestFactory().get("/about/")
-    request.user = AnonymousUser()
-
-    page = Template(example.removeprefix("html")).render(RequestContext(request))
+    page = render_template(example.removeprefix("html"))
 
     assert list_rows(page) == [
         ["1", "River level at the old bridge", "10.50"],

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import re
 import xml.etree.ElementTree as ET
-from html.parser import HTMLParser
+from typing import Any, cast
 from urllib.parse import urlencode
 
 import pytest
 from django.test import Client
 from django.utils import translation
+from lxml.html import document_fromstring
 
 from datastore_search.contrib.pages.values import (
     capitalize_phrase,
@@ -67,58 +68,23 @@ def open_page(client: Client, resource: Resource, path: str = "", locale: str = 
     return response.content.decode()
 
 
-class LanguageParser(HTMLParser):
-    """Collects the texts of a page with the languages that their elements state."""
-
-    #: Elements whose end tag may be left out: what ends them, up to what is around them.
-    ENDED_BY = {
-        "li": ({"li"}, {"ul", "ol"}),
-        "td": ({"td", "th"}, {"tr"}),
-        "th": ({"td", "th"}, {"tr"}),
-        "tr": ({"tr"}, {"table"}),
-        "tbody": ({"thead"}, {"table"}),
-        "option": ({"option"}, {"select", "datalist"}),
-    }
-    VOID = {"input", "link", "meta", "path", "rect", "circle", "br", "base", "use"}
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.texts: list[tuple[str, str]] = []
-        self._open: list[tuple[str, str]] = []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        ended, around = self.ENDED_BY.get(tag, (set(), set()))
-        for position in range(len(self._open) - 1, -1, -1):
-            if self._open[position][0] in around:
-                break
-            if self._open[position][0] in ended:
-                del self._open[position:]
-                break
-        language = dict(attrs).get("lang") or (self._open[-1][1] if self._open else "")
-        is_closed = tag in self.VOID and (self.get_starttag_text() or "").endswith("/>")
-        if not is_closed and tag not in self.VOID - {"rect", "circle", "path"}:
-            is_language = tag == "a" and "hreflang" in dict(attrs)
-            self._open.append(("link to a language" if is_language else tag, language))
-
-    def handle_endtag(self, tag: str) -> None:
-        names = [name for name, _language in self._open]
-        if tag in names:
-            del self._open[len(names) - 1 - names[::-1].index(tag) :]
-
-    def handle_data(self, data: str) -> None:
-        tag, language = self._open[-1] if self._open else ("", "")
-        # Programs have no language, and the titles of a page and of a drawing are of the page.
-        is_title = tag == "title" and self._open[-2][0] in {"head", "svg"}
-        if data.strip() and not is_title and tag not in {"script", "code", "link to a language"}:
-            self.texts.append((data.strip(), language))
+#: Programs have no language, and the titles of a page and of a drawing are of the page.
+TEXTS = """
+//text()[normalize-space()][not(
+    parent::script or parent::code or parent::a[@hreflang]
+    or parent::title[parent::head or parent::svg]
+)]
+"""
 
 
 def list_mistaken(page: str) -> list[tuple[str, str]]:
     """List the texts of a page whose language is not stated, or wrongly."""
-    parser = LanguageParser()
-    parser.feed(page)
-    mistaken = []
-    for text, language in parser.texts:
+    mistaken, texts = [], cast("list[Any]", document_fromstring(page).xpath(TEXTS))
+    assert texts
+    for each in texts:
+        parent = each.getparent().getparent() if each.is_tail else each.getparent()
+        language = parent.xpath("string(ancestor-or-self::*[@lang][1]/@lang)")
+        text = str(each).strip()
         # In a drawing a figure is beside the name of its group.
         names = text.rstrip("… ↑↓").split(" · ")
         is_vietnamese = any(each in FOREIGN for each in names)

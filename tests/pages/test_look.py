@@ -35,11 +35,6 @@ return getSelection().toString();
 """
 
 
-@pytest.fixture
-def page(live_server: Any, sample: Resource) -> str:
-    return f"{live_server.url}/en/datastore/{sample.pk}/"
-
-
 # The table ----------------------------------------------------------------------------------------
 
 

@@ -160,7 +160,8 @@ def make_shapes(kind: str) -> Resource:
 
 @pytest.mark.parametrize("kind", ["json", "text"])
 def test_geojson_is_drawn_as_points_lines_and_areas(client: Client, db: None, kind: str) -> None:
-    response = open_map(client, make_shapes(kind))
+    resource = make_shapes(kind)
+    response = open_map(client, resource)
 
     drawing = parse_drawing(response)
     assert len(drawing.findall(f".//{SVG}a/{SVG}circle")) == 3
@@ -170,6 +171,12 @@ def test_geojson_is_drawn_as_points_lines_and_areas(client: Client, db: None, ki
     assert [str(each.get("d"))[-1] for each in areas] == ["Z"]
     assert [row[0] for row in parse_table(response)[1:]] == list(SHAPES)
     assert f"Records without a place: {len(NO_SHAPES) + 1}." in extract_text(response)
+    script = open_map(client, resource, {"format": "places.json"})
+    places = {place["title"]: place for place in script.json()["places"]}
+    point = {"title": "point", "link": "../r/1/", "count": 1, "points": [[10.0, 106.0]]}
+    assert places["point"] == {**point, "lines": [], "areas": []}
+    assert places["line"]["lines"] == [[[10.0, 100.0], [10.0, 110.0], [20.0, 110.0]]]
+    assert places["area"]["areas"] == [[[10.0, 100.0], [10.0, 104.0], [14.0, 104.0], [10.0, 100.0]]]
 
 
 def test_only_so_much_geojson_is_read(
@@ -184,25 +191,6 @@ def test_only_so_much_geojson_is_read(
 
     assert [row[0] for row in parse_table(response)[1:]] == ["point"]
     assert "The first ones are shown" in extract_text(response)
-
-
-# For the script -----------------------------------------------------------------------------------
-
-
-def test_a_script_gets_the_places(client: Client, db: None) -> None:
-    response = open_map(client, make_shapes("json"), {"format": "places.json"})
-
-    places = {place["title"]: place for place in response.json()["places"]}
-    assert places["point"] == {
-        "title": "point",
-        "link": "../r/1/",
-        "count": 1,
-        "points": [[10.0, 106.0]],
-        "lines": [],
-        "areas": [],
-    }
-    assert places["line"]["lines"] == [[[10.0, 100.0], [10.0, 110.0], [20.0, 110.0]]]
-    assert places["area"]["areas"] == [[[10.0, 100.0], [10.0, 104.0], [14.0, 104.0], [10.0, 100.0]]]
 
 
 # Clusters -----------------------------------------------------------------------------------------
@@ -232,16 +220,11 @@ def test_many_records_are_clusters_that_lead_into_them(client: Client, many: Res
     assert re.findall("<bdi>(.*?)</bdi><button", inner.content.decode()) == [
         "lat ≥ 10.0", "lat ≤ 10.04", "lon ≥ 106.0", "lon ≤ 106.029",
     ]  # fmt: skip
-
-
-def test_the_links_of_clusters_are_read_in_every_language(client: Client, many: Resource) -> None:
-    response = open_map(client, many, locale="vi")
-
-    links = re.findall('<td class="n"><a href="([^"]*)">', response.content.decode())
-    for link, count in zip(links, (30, 29, 2), strict=True):
-        path = html.unescape(link).removeprefix("../")
-        page = client.get(f"/vi/datastore/{many.pk}/{path}&limit=100")
-        assert len(parse_table(page)) == 1 + count
+    translated = open_map(client, many, locale="vi").content.decode()
+    found = re.findall('<td class="n"><a href="([^"]*)">', translated)
+    for path, count in zip(found, (30, 29, 2), strict=True):
+        address = f"/vi/datastore/{many.pk}/{html.unescape(path).removeprefix('../')}&limit=100"
+        assert len(parse_table(client.get(address))) == 1 + count
 
 
 def test_few_places_among_many_records_are_points(
@@ -264,16 +247,24 @@ def test_few_places_among_many_records_are_points(
 PLACES = {"lat": "lat", "lon": "lon"}
 
 
-def test_a_map_shows_where_its_places_are(client: Client, sites: Resource) -> None:
+def test_a_map_shows_where_its_places_are(client: Client, sites: Resource, settings: Any) -> None:
     drawing = parse_drawing(open_map(client, sites, PLACES | {"field.kind": "city"}, "vi"))
 
     names = [each.text for each in drawing.findall(f"{SVG}g[@class='names']/{SVG}text")]
     assert {"Lào", "Campuchia", "Hanoi"} <= {*names}
-    (land, borders) = drawing.findall(f".//{SVG}use")
-    assert (land.get("href"), borders.get("href")) == (
-        "../../outlines.svg#land",
-        "../../outlines.svg#borders",
-    )
+    outlines = "../../outlines.svg"
+    links = [each.get("href") for each in drawing.findall(f".//{SVG}use")]
+    assert links == [f"{outlines}#land", f"{outlines}#borders"]
+    # A file has the outlines in it.
+    file = ET.fromstring(open_map(client, sites, PLACES | {"format": "svg"}).content)
+    (land,) = file.findall(f".//{SVG}path[@class='land']")
+    assert len(land.get("d", "")) > 50_000
+    assert not file.findall(f".//{SVG}use")
+    # A portal leaves out borders and names.
+    settings.DATASTORE_SEARCH_MAP_TILES = {"outlines": "land"}
+    drawing = parse_drawing(open_map(client, sites, PLACES))
+    assert [each.get("class") for each in drawing.findall(f".//{SVG}use")] == ["land"]
+    assert not drawing.findall(f"{SVG}g[@class='names']")
 
 
 @pytest.mark.parametrize("encoding", ["gzip, br", ""])
@@ -287,25 +278,6 @@ def test_outlines_are_sent_as_the_client_reads_them(client: Client, encoding: st
         "borders",
     ]
     assert "lM" not in content.decode()  # a line without steps would end its path
-
-
-def test_a_file_has_the_outlines_in_it(client: Client, sites: Resource) -> None:
-    drawing = ET.fromstring(open_map(client, sites, PLACES | {"format": "svg"}).content)
-
-    (land,) = drawing.findall(f".//{SVG}path[@class='land']")
-    assert len(land.get("d", "")) > 50_000
-    assert not drawing.findall(f".//{SVG}use")
-
-
-def test_a_portal_leaves_out_borders_and_names(
-    client: Client, sites: Resource, settings: Any
-) -> None:
-    settings.DATASTORE_SEARCH_MAP_TILES = {"outlines": "land"}
-
-    drawing = parse_drawing(open_map(client, sites, PLACES))
-
-    assert [each.get("class") for each in drawing.findall(f".//{SVG}use")] == ["land"]
-    assert not drawing.findall(f"{SVG}g[@class='names']")
 
 
 # The drawing --------------------------------------------------------------------------------------

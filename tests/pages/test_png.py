@@ -7,7 +7,8 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import Any
 
 import psutil
@@ -21,8 +22,6 @@ from datastore_search.guards import shares
 from datastore_search.guards.shares import DISCONNECTED, Client, Shares
 from datastore_search.messages.availability import (
     ClientDisconnected,
-    ShareExceeded,
-    TemporarilyUnavailable,
 )
 from datastore_search.models import Resource
 
@@ -45,37 +44,22 @@ def _new_process(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     drawings._files.clear()
 
 
-@contextmanager
-def run_in_thread(work: Callable[[], object]) -> Iterator[list[object]]:
-    """Run work beside the block; afterwards there is its result, or its exception."""
-    results: list[object] = []
-
-    def run() -> None:
-        try:
-            results.append(work())
-        except TemporarilyUnavailable as error:
-            results.append(error)
-
-    thread = threading.Thread(target=run)
-    thread.start()
-    yield results
-    thread.join(60)
+@pytest.fixture
+def pool() -> Iterator[ThreadPoolExecutor]:
+    with ThreadPoolExecutor() as pool:
+        yield pool
 
 
 def count_drawing_processes() -> int:
-    children = psutil.Process().children()
-    return sum(png_process.__name__ in _read_command(child) for child in children)
+    commands = []
+    for child in psutil.Process().children():
+        with suppress(psutil.Error):
+            commands.append(child.cmdline())
+    return sum(png_process.__name__ in command for command in commands)
 
 
-def _read_command(process: psutil.Process) -> list[str]:
-    try:
-        return list(process.cmdline())
-    except psutil.Error:
-        return []
-
-
-def wait_until(is_met: Callable[[], object], seconds: float = 30) -> None:
-    deadline = time.monotonic() + seconds
+def wait_until(is_met: Callable[[], object]) -> None:
+    deadline = time.monotonic() + 30
     while not is_met():
         assert time.monotonic() < deadline
         time.sleep(0.005)
@@ -116,76 +100,44 @@ def test_without_the_renderer_there_is_no_png(
 # What a drawing may use ---------------------------------------------------------------------------
 
 
-def test_other_threads_work_while_a_large_drawing_is_made() -> None:
-    with run_in_thread(lambda: draw_png(LARGE)) as results:
-        wait_until(count_drawing_processes)
-        turns = 0
-        while not results:
-            turns += 1
-            time.sleep(0.001)
+def test_other_threads_work_while_a_large_drawing_is_made(pool: ThreadPoolExecutor) -> None:
+    drawn = pool.submit(draw_png, LARGE)
+    wait_until(count_drawing_processes)
+    turns = 0
+    while not drawn.done():
+        turns += 1
+        time.sleep(0.001)
 
-    (drawn,) = results
-    assert isinstance(drawn, bytes)
-    assert drawn[1:4] == b"PNG"
+    assert drawn.result()[1:4] == b"PNG"
     # The thread that asked has not drawn: no other one had to wait for it.
     assert turns > 20
 
 
-def test_a_client_draws_one_at_a_time_and_another_one_need_not_wait_for_all_of_them() -> None:
+def test_a_client_draws_one_at_a_time_and_another_one_need_not_wait_for_all_of_them(
+    pool: ThreadPoolExecutor,
+) -> None:
     address, other = Client({"REMOTE_ADDR": "192.0.2.1"}), Client({"REMOTE_ADDR": "192.0.2.2"})
-    most = 0
+    drawn = [pool.submit(draw_png, LARGE, address) for _number in range(3)]
+    wait_until(lambda: len(png.drawing_shares._waiting) == 2)
 
-    with (
-        run_in_thread(lambda: draw_png(LARGE, address)) as first,
-        run_in_thread(lambda: draw_png(LARGE, address)) as second,
-        run_in_thread(lambda: draw_png(LARGE, address)) as third,
-    ):
-        wait_until(lambda: len(png.drawing_shares._waiting) == 2)
-        with run_in_thread(lambda: draw_png(LARGE, other)) as own:
-            while not own:
-                most = max(most, count_drawing_processes())
-                time.sleep(0.005)
-            assert len([*first, *second, *third]) < 3
+    own, most = pool.submit(draw_png, LARGE, other), 0
+    while not own.done():
+        most = max(most, count_drawing_processes())
+        time.sleep(0.005)
 
+    assert not all(each.done() for each in drawn)
     assert most <= 2  # one of each client
-    assert {type(each) for each in [*first, *second, *third, *own]} == {bytes}
+    assert {type(each.result(60)) for each in [*drawn, own]} == {bytes}
 
 
-def test_a_client_with_too_many_drawings_is_refused() -> None:
-    address = Client({"REMOTE_ADDR": "192.0.2.1"})
-
-    with png.drawing_shares.hold(address, png._TIMEOUT):
-        waiting = [threading.Event() for _ in range(4)]
-
-        def draw(gone: threading.Event) -> None:
-            sender = Client({"REMOTE_ADDR": "192.0.2.1", DISCONNECTED: gone})
-            with pytest.raises(ClientDisconnected):
-                draw_png(LARGE, sender)
-
-        threads = [threading.Thread(target=draw, args=[each]) for each in waiting]
-        for thread in threads:
-            thread.start()
-        wait_until(lambda: len(png.drawing_shares._waiting) == 4)
-        with run_in_thread(lambda: draw_png(LARGE, address)) as refused:
-            pass
-        for gone in waiting:
-            gone.set()
-        for thread in threads:
-            thread.join(30)
-
-    assert [type(each) for each in refused] == [ShareExceeded]
-    assert not count_drawing_processes()
-
-
-def test_the_process_ends_when_its_client_is_gone() -> None:
+def test_the_process_ends_when_its_client_is_gone(pool: ThreadPoolExecutor) -> None:
     gone = threading.Event()
-    sender = Client({"REMOTE_ADDR": "192.0.2.1", DISCONNECTED: gone})
+    drawn = pool.submit(draw_png, LARGE, Client({"REMOTE_ADDR": "192.0.2.1", DISCONNECTED: gone}))
+    wait_until(count_drawing_processes)
+    gone.set()
 
-    with run_in_thread(lambda: draw_png(LARGE, sender)) as results:
-        wait_until(count_drawing_processes)
-        gone.set()
-
-    assert [type(each) for each in results] == [ClientDisconnected]
+    with pytest.raises(ClientDisconnected):
+        drawn.result(60)
     assert not count_drawing_processes()
 
 
@@ -209,44 +161,39 @@ def test_a_drawing_over_its_time_or_its_memory_is_refused(
 # Requests -----------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def drawn(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The clients whose slot was held by each drawing that was made."""
+@pytest.mark.parametrize(
+    ("page", "query"),
+    [("chart", {"by": "kind"}), ("map", {"lat": "lat", "lon": "lon"}), ("map", {})],
+)
+def test_a_drawing_is_made_once_for_a_version(
+    client: Browser,
+    transactional_db: None,
+    monkeypatch: pytest.MonkeyPatch,
+    page: str,
+    query: dict[str, str],
+) -> None:
+    resource = make_resource("kind,lat,lon\na,10.5,20.5\nb,11.5,21.5\n")
     holders: list[str] = []
 
     def draw(svg: str, client: Client | None = None) -> bytes:
         holders.append(shares.process_shares.held_key)
         return draw_png(svg, client)
 
-    monkeypatch.setattr(drawings, "draw_png", draw)
-    return holders
-
-
-@pytest.mark.parametrize(
-    ("page", "query"),
-    [("chart", {"by": "kind"}), ("map", {"lat": "lat", "lon": "lon"}), ("map", {})],
-)
-def test_a_drawing_is_made_once_for_a_version(
-    client: Browser, transactional_db: None, drawn: list[str], page: str, query: dict[str, str]
-) -> None:
-    resource = make_resource("kind,lat,lon\na,10.5,20.5\nb,11.5,21.5\n")
-
     def ask(language: str = "en", **more: str) -> Any:
         path = f"/{language}/datastore/{resource.pk}/{page}/"
         return client.get(path, {**query, "format": "png", **more}, REMOTE_ADDR="192.0.2.7")
 
+    monkeypatch.setattr(drawings, "draw_png", draw)
     first, second = ask(), ask()
     assert first.content == second.content
     assert first["Content-Type"] == second["Content-Type"] == "image/png"
-    assert drawn == ["192.0.2.7"]
+    assert holders == ["192.0.2.7"]
 
     ask("de")  # its texts differ
     ask(**{"field.kind": "a"})
-    assert len(drawn) == 3
-
     Resource.objects.filter(pk=resource.pk).update(private=True)
     assert ask().status_code == 403
-    assert len(drawn) == 3
+    assert len(holders) == 3
 
 
 def test_a_failed_drawing_is_a_page_with_retry_after(

@@ -10,14 +10,12 @@ import re
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pytest
 from selenium.webdriver import ActionChains, Chrome, Keys
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import Select
-
-from datastore_search.models import Resource
 
 from .test_browser import press, set_size, tab_to, wait_until
 
@@ -153,11 +151,6 @@ QUESTIONS = [
 ]
 
 
-@pytest.fixture
-def page(live_server: Any, sample: Resource) -> str:
-    return f"{live_server.url}/en/datastore/{sample.pk}/"
-
-
 def take_by_mouse(browser: Chrome, step: Step) -> None:
     element = browser.find_element(By.CSS_SELECTOR, step.selector)
     browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", element)
@@ -180,29 +173,8 @@ def take_by_keyboard(browser: Chrome, step: Step) -> None:
     press(browser, step.text or (Keys.SPACE if is_box else Keys.ENTER))
 
 
-def leads_to_another_page(browser: Chrome, step: Step, *, has_script: bool) -> bool:
-    element = browser.find_element(By.CSS_SELECTOR, step.selector)
-    is_applied = has_script and element.get_attribute("type") == "checkbox"
-    return is_applied or element.tag_name in {"a", "button"}
-
-
-def list_steps(question: Question, *, has_script: bool) -> list[Step]:
-    """List the steps; with script, a checked box applies itself."""
-    before = [Step(""), *question.steps]
-    return [
-        step
-        for step, last in zip(question.steps, before, strict=False)
-        if not (has_script and step == APPLY and "[value=" in last.selector)
-    ]
-
-
 def has_left(browser: Chrome, address: str) -> bool:
     return browser.current_url != address
-
-
-def list_answers(browser: Chrome, question: Question) -> list[str]:
-    found = browser.find_elements(By.CSS_SELECTOR, question.place)
-    return [" ".join(str(each.get_property("innerText")).split()) for each in found]
 
 
 def test_the_documentation_has_the_steps_of_each_question() -> None:
@@ -226,13 +198,20 @@ def test_ten_questions_are_answered(
     browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": not has_script})
     for question in QUESTIONS:
         browser.get(page)
-        for step in list_steps(question, has_script=has_script):
-            before = browser.current_url
-            leads_on = leads_to_another_page(browser, step, has_script=has_script)
-            take(browser, step)
-            if leads_on:
-                wait_until(browser, partial(has_left, browser, before))
-        wait_until(browser, partial(list_answers, browser, question))
-        answers = list_answers(browser, question)
+        last = Step("")
+        for step in question.steps:
+            # With script, a checked box applies itself.
+            if not (has_script and step == APPLY and "[value=" in last.selector):
+                before = browser.current_url
+                element = browser.find_element(By.CSS_SELECTOR, step.selector)
+                is_applied = has_script and element.get_attribute("type") == "checkbox"
+                leads_on = is_applied or element.tag_name in {"a", "button"}
+                take(browser, step)
+                if leads_on:
+                    wait_until(browser, partial(has_left, browser, before))
+            last = step
+        places = partial(browser.find_elements, By.CSS_SELECTOR, question.place)
+        wait_until(browser, places)
+        answers = [" ".join(str(each.get_property("innerText")).split()) for each in places()]
         shown = [each[: len(text)] for each, text in zip(answers, question.answer, strict=False)]
         assert shown == question.answer, question.words

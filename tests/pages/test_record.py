@@ -91,21 +91,16 @@ def test_the_records_beside_it_are_those_of_the_question(
 
 
 @pytest.mark.parametrize("query", [{"at": "3"}, {"at": "x"}, {"at": "9" * 30}, {"field.no": "1"}])
-def test_a_record_is_shown_without_its_place(
+def test_a_record_is_shown_without_its_place_and_links_to_itself_in_the_api(
     client: Client, resource: Resource, query: dict[str, str]
 ) -> None:
     response = open_record(client, resource, "1", query)
 
     assert response.status_code == 200
     assert list_links(response) == {}
-
-
-def test_the_link_to_the_api_gives_the_record(client: Client, resource: Resource) -> None:
-    page = open_record(client, resource, "3").content.decode()
-
-    link = re.search(r'<a href="([^"]*)">This record as JSON</a>', page)
+    link = re.search(r'<a href="([^"]*)">This record as JSON</a>', response.content.decode())
     assert link
-    assert get_ids(client.get(html.unescape(link[1]))) == [3]
+    assert get_ids(client.get(html.unescape(link[1]))) == [1]
 
 
 def test_a_record_with_a_place_has_a_map_of_it_alone(client: Client, db: None) -> None:

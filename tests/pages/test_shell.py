@@ -205,38 +205,27 @@ def portal(settings: Any, tmp_path: Path) -> str:
     return css
 
 
+@pytest.mark.parametrize("is_own_block_named_content", [False, True])
 def test_a_template_of_ten_lines_puts_the_pages_into_a_portal(
-    client: Client, db: None, portal: str
+    client: Client, db: None, portal: str, settings: Any, is_own_block_named_content: bool
 ) -> None:
+    if is_own_block_named_content:
+        (inner,) = re.findall(
+            r"^`(\{% block main %\}\{% block content[^`]*)`", HOW_TO.read_text(), re.MULTILINE
+        )
+        base = Path(settings.TEMPLATES[0]["DIRS"][0], "portal", "base.html")
+        base.write_text(base.read_text().replace("{% block main %}{% endblock %}", inner))
     resource = make_resource("a\n1\n", title="Rivers")
 
     for address in ("/en/datastore/", f"/en/datastore/{resource.pk}/"):
         page = client.get(address).content.decode()
         assert "<header>My portal</header>" in page
         assert "datastore_search/datastore.css" in page
-        assert page.count("<main") == 1
+        assert page.count('<div class="datastore">') == page.count("<main") == 1
         assert "Rivers" in page
         assert 'type="application/ld+json"' in page
         assert page.count('<link rel="alternate" hreflang=') == 7
     assert "--datastore-accent" in portal
-    assert list(check_base_template(None)) == []
-
-
-def test_the_portals_own_block_may_be_named_content(
-    client: Client, db: None, portal: str, settings: Any
-) -> None:
-    (inner,) = re.findall(
-        r"^`(\{% block main %\}\{% block content[^`]*)`", HOW_TO.read_text(), re.MULTILINE
-    )
-    base = Path(settings.TEMPLATES[0]["DIRS"][0], "portal", "base.html")
-    base.write_text(base.read_text().replace("{% block main %}{% endblock %}", inner))
-    resource = make_resource("a\n1\n", title="Rivers")
-
-    page = client.get(f"/en/datastore/{resource.pk}/").content.decode()
-
-    assert "<header>My portal</header>" in page
-    assert page.count('<div class="datastore">') == page.count("<main") == 1
-    assert "Rivers" in page
     assert list(check_base_template(None)) == []
 
 

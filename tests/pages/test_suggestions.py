@@ -57,36 +57,27 @@ def test_a_page_without_suggestions_names_none(
     assert "Did you mean" not in page
 
 
-def test_suggestions_that_fail_are_left_out(
+def test_suggestions_that_fail_are_left_out_and_such_a_page_is_not_kept_by_caches(
     client: Client,
     loaded: Resource,
+    settings: Any,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
-) -> None:
-    def refuse(*_given: object) -> None:
-        raise ShareExceeded
-
-    monkeypatch.setattr(facets, "suggest_queries", refuse)
-
-    page = open_page(client, loaded, {"q": "rivr"})
-
-    assert "No record matches." in page
-    assert "Did you mean" not in page
-    assert "No queries were suggested on a page" in caplog.text
-
-
-def test_a_page_whose_suggestions_took_too_long_is_not_kept_by_caches(
-    client: Client, loaded: Resource, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings.DATASTORE_SEARCH_PAGES_VERSION = "1"
     address = f"/en/datastore/{loaded.pk}/?q=rivr"
     assert "ETag" in client.get(address)
 
-    monkeypatch.setattr(facets, "MAX_SUGGESTION_SECONDS", 0.000_1)
+    def refuse(*_given: object) -> None:
+        raise ShareExceeded
 
-    response = client.get(address)
-    assert "No record matches." in response.content.decode()
-    assert "ETag" not in response
+    for name, value in (("MAX_SUGGESTION_SECONDS", 0.000_1), ("suggest_queries", refuse)):
+        monkeypatch.setattr(facets, name, value)
+        response = client.get(address)
+        assert "No record matches." in response.content.decode()
+        assert "Did you mean" not in response.content.decode()
+        assert "ETag" not in response
+    assert "No queries were suggested on a page" in caplog.text
 
 
 # Values of inputs ---------------------------------------------------------------------------------
