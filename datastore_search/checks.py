@@ -38,7 +38,6 @@ def check_middleware(**_options: Any) -> Iterator[CheckMessage]:
 
 @register(Tags.compatibility)
 def check_settings(**_options: Any) -> list[CheckMessage]:
-    """Require settings that exist, of a type and a value that they may have."""
     known = list_settings()
     messages: list[CheckMessage] = []
     for name in sorted({each for each in dir(settings) if each.startswith(PREFIX)}):
@@ -94,7 +93,6 @@ def check_vendor(**_options: Any) -> Iterator[CheckMessage]:
 
 @register(Tags.database)
 def check_server(databases: Sequence[str] | None = None, **_options: Any) -> Iterator[CheckMessage]:
-    """Require PostgreSQL 15, and a locale with letters outside ASCII."""
     alias = router.db_for_write(Resource)
     connection = connections[alias]
     if alias not in (databases or ()) or connection.vendor != "postgresql":
@@ -143,7 +141,6 @@ def check_contrib_apps(**_options: Any) -> Iterator[CheckMessage]:
 def check_removed_apps(
     databases: Sequence[str] | None = None, **_options: Any
 ) -> Iterator[CheckMessage]:
-    """Require that contrib apps that have tables are installed."""
     alias = router.db_for_write(Resource)
     if alias not in (databases or ()) or connections[alias].vendor != "postgresql":
         return

@@ -42,14 +42,7 @@ from .messages.availability import QueryTooSlow, TemporarilyUnavailable
 from .messages.parameters import InvalidParameter, InvalidParameters, RefusedValue
 from .messages.requests import UnknownAction
 from .models import Reader, Resource
-from .search import (
-    ConsistentRead,
-    RawJson,
-    RecordCopy,
-    RecordsFormat,
-    Stream,
-    parse_raw_json,
-)
+from .search import ConsistentRead, RawJson, RecordCopy, RecordsFormat, Stream, parse_raw_json
 from .search.records import Spool
 
 __all__ = [  # what else it imports is private
@@ -83,7 +76,7 @@ Filters = Mapping[str, Any] | Sequence[Mapping[str, Any]]
 # Parameters, by their names in the API ------------------------------------------------------------
 
 
-class ConditionOptions(TypedDict, total=False):
+class QueryOptions(TypedDict, total=False):
     filters: Filters
     q: str | Mapping[str, str]
     full_text: str
@@ -91,9 +84,6 @@ class ConditionOptions(TypedDict, total=False):
     websearch: bool
     substrings: bool
     language: str
-
-
-class QueryOptions(ConditionOptions, total=False):
     limit: int
     offset: int
     fields: str | Sequence[str]
@@ -246,10 +236,7 @@ def create(caller: Caller, **options: Unpack[CreateOptions]) -> dict[str, Any]:
 
 
 def upsert(
-    caller: Caller,
-    resource_id: Name,
-    records: Sequence[Record],
-    **options: Unpack[UpsertOptions],
+    caller: Caller, resource_id: Name, records: Sequence[Record], **options: Unpack[UpsertOptions]
 ) -> dict[str, Any]:
     """
     Add records, or change those with the same key, as ``datastore_upsert`` does.

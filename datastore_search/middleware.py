@@ -23,8 +23,6 @@ from django.utils.decorators import sync_and_async_middleware
 from .guards.shares import DISCONNECTED
 from .web.addresses import TAG, find_path_language
 
-_SAFE = ("GET", "HEAD")
-
 #: An address that may be one of this app.
 _OWN_ADDRESS = re.compile(r".*?/(?:api|datastore)(?:/.*)?", re.DOTALL)
 
@@ -62,7 +60,7 @@ class LocaleMiddleware(django_locale.LocaleMiddleware):
         if response.status_code != HTTPStatus.NOT_FOUND or not is_own:
             return super().process_response(request, response)
         is_html = response.get("Content-Type", "").startswith("text/html")
-        is_page = request.method in _SAFE and is_html  # not an answer of the API
+        is_page = request.method in {"GET", "HEAD"} and is_html  # not an answer of the API
         if is_page or find_path_language(request.path_info):
             response = super().process_response(request, response)
         is_unknown = response.status_code == HTTPStatus.NOT_FOUND and not request.resolver_match

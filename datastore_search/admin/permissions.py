@@ -40,7 +40,6 @@ def has_permission(request: HttpRequest, verb: str, resource: Resource | None) -
 
 
 def get_viewable_resources(request: HttpRequest) -> Permitted:
-    """Find the resources that the user may view; the result is stored in the request."""
     attributes = vars(request)
     if _CACHE_ATTRIBUTE not in attributes:
         attributes[_CACHE_ATTRIBUTE] = Resource.objects.permitted_to(request.user, *_VIEW_VERBS)

@@ -83,7 +83,11 @@ def build_index_statements(
     memory_bytes: int,
     max_processes: int = 1,
 ) -> list[IndexStatement]:
-    """List the statements, the longest first; a small table gets no ``KINDS_OF_LARGE_TABLES``."""
+    """
+    List the statements, the longest first; a small table gets no ``KINDS_OF_LARGE_TABLES``.
+
+    Raises: ``LookupError`` for substrings without the extension.
+    """
     table = quote_record_table(table_id)
     gin_bytes = min(_GIN_MEMORY_BYTES, memory_bytes)
     statements: list[IndexStatement] = []
@@ -91,7 +95,13 @@ def build_index_statements(
     if is_small(connection, table_id):
         kinds -= KINDS_OF_LARGE_TABLES
     if "substrings" in kinds:
-        statements.append(IndexStatement(build_substring_index(connection, table_id), gin_bytes))
+        operator_class = _find_operator_class(connection)
+        if operator_class is None:
+            raise LookupError("pg_trgm")
+        index_substrings = sql.SQL("CREATE INDEX IF NOT EXISTS {} ON {} USING gin ({} {})").format(
+            sql.Identifier(name_substring_index(table_id)), table, SUBSTRINGS_TEXT, operator_class
+        )
+        statements.append(IndexStatement(index_substrings, gin_bytes))
     if "words" in kinds:
         index_words = sql.SQL("CREATE INDEX ON {} USING gin (search)").format(table)
         processes = min(max_processes, memory_bytes // _PARALLEL_GIN_MEMORY_BYTES)
@@ -103,22 +113,17 @@ def build_index_statements(
     if "filters" in kinds:
         index_values = sql.SQL("CREATE INDEX ON {} USING gin (data jsonb_path_ops)").format(table)
         statements.append(IndexStatement(index_values, gin_bytes))
-    return statements + [
-        IndexStatement(_build_order_index(table_id, name, key), memory_bytes)
-        for name, key in indexes.orders.items()
-    ]
-
-
-def _build_order_index(table_id: int, name: str, key: str) -> sql.Composable:
-    field_name = sql.Literal(name.replace("%", "%%"))
-    return sql.SQL("CREATE INDEX IF NOT EXISTS {index} ON {table} (({key}), _id)").format(
-        index=sql.Identifier(name_order_index(table_id, name)),
-        table=quote_record_table(table_id),
-        key=sql.SQL(key).format(
-            v=sql.SQL("(data -> {})").format(field_name),
-            t=sql.SQL("(data ->> {})").format(field_name),
-        ),
-    )
+    for name, key in indexes.orders.items():
+        field_name = sql.Literal(name.replace("%", "%%"))
+        value = sql.SQL("(data -> {})").format(field_name)
+        text = sql.SQL("(data ->> {})").format(field_name)
+        index_order = sql.SQL("CREATE INDEX IF NOT EXISTS {} ON {} (({}), _id)").format(
+            sql.Identifier(name_order_index(table_id, name)),
+            table,
+            sql.SQL(key).format(v=value, t=text),
+        )
+        statements.append(IndexStatement(index_order, memory_bytes))
+    return statements
 
 
 def name_order_index(table_id: int, name: str) -> str:
@@ -181,23 +186,6 @@ SUBSTRINGS_TEXT = sql.SQL("(jsonb_path_query_array(data, '$.*')::text)")
 
 def has_trigrams(connection: BaseDatabaseWrapper) -> bool:
     return _find_operator_class(connection) is not None
-
-
-def build_substring_index(connection: BaseDatabaseWrapper, table_id: int) -> sql.Composable:
-    """
-    Build the statement that indexes the substrings of a table.
-
-    Raises: ``LookupError`` without the extension.
-    """
-    operator_class = _find_operator_class(connection)
-    if operator_class is None:
-        raise LookupError("pg_trgm")
-    return sql.SQL("CREATE INDEX IF NOT EXISTS {} ON {} USING gin ({} {})").format(
-        sql.Identifier(name_substring_index(table_id)),
-        quote_record_table(table_id),
-        SUBSTRINGS_TEXT,
-        operator_class,
-    )
 
 
 def name_substring_index(table_id: int) -> str:

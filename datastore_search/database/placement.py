@@ -27,13 +27,11 @@ _DISTRIBUTE = "SELECT create_distributed_table(%s, NULL, colocate_with => %s)"
 
 
 def is_wanted() -> bool:
-    """Return whether new record tables are placed on workers."""
     # The setting is of contrib.scale; a system check refuses it without that app.
     return getattr(settings, "DATASTORE_SEARCH_PLACEMENT", "") == "citus"
 
 
 def name_version_table(record_table: str) -> str:
-    """Name the table that holds the version of a placed record table."""
     return f"{record_table}_version"
 
 
@@ -52,7 +50,17 @@ def place_table(connection: BaseDatabaseWrapper, record_table: str, table_id: in
     version_table = name_version_table(record_table)
     create = sql.SQL("CREATE TABLE {} (version bigint PRIMARY KEY)")
     execute(connection, create.format(sql.Identifier(version_table)))
-    _place_on_any_worker(connection, record_table)
+    # Citus takes the worker that is next, and after a dead one the one behind it.
+    max_attempts = "SELECT 2 * count(*) FROM pg_dist_node WHERE isactive AND shouldhaveshards"
+    for attempt in count(1):
+        try:
+            with transaction.atomic(using=connection.alias):
+                execute(connection, _DISTRIBUTE, [record_table, "none"])
+            break
+        except DatabaseError as error:
+            is_lost = is_worker_lost(connection, error)
+            if not is_lost or attempt >= fetch_value(connection, max_attempts):
+                raise
     execute(connection, _DISTRIBUTE, [version_table, record_table])
     insert = sql.SQL("INSERT INTO {} VALUES (0)").format(sql.Identifier(version_table))
     execute(connection, insert)
@@ -62,21 +70,6 @@ def place_table(connection: BaseDatabaseWrapper, record_table: str, table_id: in
         " ON CONFLICT (table_id) DO UPDATE SET version = 0",
         [table_id],
     )
-
-
-def _place_on_any_worker(connection: BaseDatabaseWrapper, record_table: str) -> None:
-    """Place a table on the worker that is next, or on the one after it if that is dead."""
-    max_attempts = "SELECT 2 * count(*) FROM pg_dist_node WHERE isactive AND shouldhaveshards"
-    for attempt in count(1):
-        try:
-            with transaction.atomic(using=connection.alias):
-                execute(connection, _DISTRIBUTE, [record_table, "none"])
-        except DatabaseError as error:
-            is_lost = is_worker_lost(connection, error)
-            if not is_lost or attempt >= fetch_value(connection, max_attempts):
-                raise
-        else:
-            return
 
 
 def place_beside(connection: BaseDatabaseWrapper, table: str, record_table: str) -> None:

@@ -18,7 +18,6 @@ _LOCKS_OF_A_DUMP = 200
 
 
 def read_sql_file(name: str, package: str = "datastore_search.database") -> str:
-    """Read a file of the folder ``sql`` of a package."""
     return files(package).joinpath("sql", name).read_text(encoding="utf-8")
 
 
@@ -44,7 +43,6 @@ def has_version(connection: BaseDatabaseWrapper, version: int) -> bool:
 
 
 def can_fold_case(connection: BaseDatabaseWrapper) -> bool:
-    """Return whether the database folds the case of letters outside ASCII."""
     return bool(fetch_value(connection, "SELECT lower('ĐÀ') = 'đà'"))
 
 

@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager, nullco
 from datetime import timedelta
 from functools import lru_cache
 from itertools import repeat
+from types import SimpleNamespace
 from typing import Any, NamedTuple, Self, TypeVar
 
 import psycopg
@@ -329,12 +330,6 @@ class TextBatch(NamedTuple):
     last: list[bytes | None]
 
 
-class _Sent(NamedTuple):
-    """A message, where Django's log of statements looks for it: in ``_query`` of a cursor."""
-
-    query: bytes
-
-
 #: Takes the rows of a statement in batches, while PostgreSQL sends them.
 BatchReader = Callable[[Iterator[TextBatch]], Result]
 
@@ -366,7 +361,7 @@ class BatchCursor(psycopg.ClientCursor[Any]):
         if is_idle and not connection.autocommit:
             super().execute(b"")  # begins the transaction
         message = self.mogrify(query, params).encode()  # Django sets UTF-8
-        self._query = _Sent(message)
+        self._query = SimpleNamespace(query=message)  # where Django's log of statements looks
         driver = connection.pgconn
         with connection.lock:
             try:
@@ -380,7 +375,13 @@ class BatchCursor(psycopg.ClientCursor[Any]):
                 self.result = self.read_result(self._read_batches())
             finally:
                 if driver.transaction_status == pq.TransactionStatus.ACTIVE:
-                    _cancel_statement(connection)
+                    # The statement still runs, and the connection shall be ready for another one.
+                    try:
+                        connection.cancel_safe(timeout=_CANCEL_TIMEOUT_SECONDS)
+                        while connection.wait(generators.fetch(driver)) is not None:
+                            pass
+                    except psycopg.Error:
+                        connection.close()
         return self
 
     def _read_batches(self) -> Iterator[TextBatch]:
@@ -419,13 +420,3 @@ def _fetch_results(connection: psycopg.Connection[Any]) -> Iterator[pq.abc.PGres
             yield result
     if failure is not None:
         yield failure
-
-
-def _cancel_statement(connection: psycopg.Connection[Any]) -> None:
-    """Cancel a statement that still runs, so that the connection is ready for another one."""
-    try:
-        connection.cancel_safe(timeout=_CANCEL_TIMEOUT_SECONDS)
-        while connection.wait(generators.fetch(connection.pgconn)) is not None:
-            pass
-    except psycopg.Error:
-        connection.close()

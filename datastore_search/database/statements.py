@@ -95,7 +95,6 @@ def execute(
 def fetch_column(
     connection: BaseDatabaseWrapper, statement: Statement, parameters: Parameters = None
 ) -> list[Any]:
-    """Run a statement whose rows have one value each, and return these."""
     return [value for (value,) in execute(connection, statement, parameters)]
 
 
@@ -223,8 +222,6 @@ BLOCKED: Final = (errors.LockNotAvailable, WriteBlocked), (errors.QueryCanceled,
 
 @dataclass(frozen=True, slots=True)
 class RowToLock:
-    """A row of a table, by the value of its ``id``."""
-
     table: str
     id: object
 

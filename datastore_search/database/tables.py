@@ -166,7 +166,6 @@ def has_table(connection: BaseDatabaseWrapper, table_id: int) -> bool:
 
 
 def count_records(connection: BaseDatabaseWrapper, table_id: int) -> int | None:
-    """Count the records of a table one by one; None if the table does not exist."""
     if not has_table(connection, table_id):
         return None
     statement = sql.SQL("SELECT count(*) FROM {}").format(quote_record_table(table_id))

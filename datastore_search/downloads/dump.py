@@ -25,9 +25,6 @@ BOM = "\N{ZERO WIDTH NO-BREAK SPACE}".encode()
 
 _Options = ParamSpec("_Options")
 
-#: The container of ``zlib`` that is gzip's, with the largest window.
-_GZIP_WBITS = 31
-
 
 @dataclass(frozen=True)
 class Dump:
@@ -89,7 +86,8 @@ def join_pieces(
 
 def compress_blocks(blocks: Generator[bytes]) -> Generator[bytes]:
     """Compress blocks with gzip; the file has no time, so the same records give the same bytes."""
-    compressor, packed = zlib.compressobj(wbits=_GZIP_WBITS), bytearray()
+    compressor = zlib.compressobj(wbits=31)  # gzip's container, with the largest window
+    packed = bytearray()
     with closing(blocks):
         for block in blocks:
             if block == PROGRESS:

@@ -25,6 +25,9 @@ from .xml_rows import write_xml
 GZIP_TYPE = "application/gzip"
 
 
+_find_package = cache(find_spec)
+
+
 @dataclass(frozen=True, slots=True)
 class DumpFormat:
     """
@@ -64,7 +67,7 @@ class DumpFormat:
 
     @property
     def is_installed(self) -> bool:
-        return not self.package or _is_installed(self.package)
+        return not self.package or _find_package(self.package) is not None
 
     def write_blocks(self, dump: Dump, *, gzip: bool = False) -> Generator[bytes]:
         """
@@ -79,11 +82,6 @@ class DumpFormat:
             raise NoHeaderRow(format=str(self.label))
         blocks = self.write(dump)
         return compress_blocks(blocks) if gzip else blocks
-
-
-@cache
-def _is_installed(package: str) -> bool:
-    return find_spec(package) is not None
 
 
 formats: Table[DumpFormat] = Table("download formats")

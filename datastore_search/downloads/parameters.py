@@ -16,14 +16,11 @@ from ..filters.names import SortKey
 from ..search import ID, Query, RecordsFormat, Relation
 from .formats import formats
 
-#: What a row of headers has; names unless something else is sent.
-HEADERS = ("names", "labels")
-
 
 class DumpParameters(QueryParameters):
     format = ChoiceField(formats, help_text=_("The format of the file."), shown_default="csv")
     headers = ChoiceField(
-        HEADERS,
+        ("names", "labels"),
         help_text=format_lazy(
             _(
                 "The header row of {formats}: the names of the fields, or their labels in the"

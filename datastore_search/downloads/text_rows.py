@@ -24,8 +24,6 @@ from .dump import BOM, Dump, join_pieces
 
 _PLAIN_NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?(e[+-]?[0-9]+)?", re.IGNORECASE)
 
-_WriteCell = Callable[[str], str]
-
 
 @join_pieces
 def write_delimited(dump: Dump, copy: RecordCopy, delimiter: str) -> Generator[bytes]:
@@ -70,7 +68,7 @@ def write_excel_csv(dump: Dump, copy: RecordCopy) -> Generator[bytes]:
             yield line.getvalue().encode()
 
 
-def _choose_cell_writer(kind: str, decimal_point: str) -> _WriteCell:
+def _choose_cell_writer(kind: str, decimal_point: str) -> Callable[[str], str]:
     if get_field_type(kind).is_number:
 
         def write_number(cell: str) -> str:

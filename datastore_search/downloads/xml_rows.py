@@ -14,7 +14,7 @@ from collections.abc import Callable, Generator, Iterable
 from functools import lru_cache
 from xml.parsers import expat
 
-from ..field_types import field_types
+from ..field_types import get_field_type
 from ..search import ID, RecordCopy
 from .dump import Dump, join_pieces
 
@@ -22,9 +22,6 @@ NAMESPACE = "http://www.w3.org/2001/XMLSchema-instance"
 
 #: Deeper values are written as their JSON text: some parsers of XML take at most 256 levels.
 MAX_DEPTH = 200
-
-#: CKAN writes booleans as Python does.
-_BOOLEANS = {"t": "True", "f": "False"}
 
 
 # Names --------------------------------------------------------------------------------------------
@@ -37,16 +34,21 @@ _NAME_RULES = (
     (re.compile(r"^[\d.-]+"), ""),
 )
 
-#: The name of an element if no character of the field's name is allowed.
-_DEFAULT_NAME = "field"
-
 
 def name_elements(names: Iterable[str]) -> list[str]:
     """Choose a name for the element of each field; all names differ."""
     taken: set[str] = set()
     elements = []
     for name in names:
-        element = plain = _name_element(name)
+        plain = unicodedata.normalize("NFC", name)
+        for pattern, replacement in _NAME_RULES:
+            plain = pattern.sub(replacement, plain)
+        plain = "".join(
+            letter for letter in plain if letter.isascii() or _is_element_name(f"_{letter}")
+        )
+        while plain and not _is_element_name(plain[0]):
+            plain = plain[1:]
+        element = plain = plain or "field"
         number = 0
         while element in taken:
             element = f"{plain}_{number}"
@@ -54,16 +56,6 @@ def name_elements(names: Iterable[str]) -> list[str]:
         taken.add(element)
         elements.append(element)
     return elements
-
-
-def _name_element(name: str) -> str:
-    name = unicodedata.normalize("NFC", name)
-    for pattern, replacement in _NAME_RULES:
-        name = pattern.sub(replacement, name)
-    name = "".join(letter for letter in name if letter.isascii() or _is_element_name(f"_{letter}"))
-    while name and not _is_element_name(name[0]):
-        name = name[1:]
-    return name or _DEFAULT_NAME
 
 
 @lru_cache(maxsize=10_000)
@@ -102,7 +94,6 @@ def escape(text: str) -> str:
 
 
 def write_attribute(name: str, text: str) -> str:
-    """Write an attribute, with a blank before it."""
     return f' {name}="{_SPECIAL_IN_ATTRIBUTES.sub(_escape_character, text)}"'
 
 
@@ -124,31 +115,6 @@ def _write_null(name: str, attributes: str) -> str:
     return f'<{name} xsi:nil="true"{attributes} />'
 
 
-def _build_plain_writer(name: str, attributes: str, content: Callable[[str], str]) -> _Write:
-    """Build a writer of plain cells, with the tags prepared once for all rows."""
-    null, empty = _write_null(name, attributes), _write_element(name, attributes, "")
-    start, end = f"<{name}{attributes}>", f"</{name}>"
-
-    def write(cell: str | None) -> str:
-        if cell is None:
-            return null
-        return f"{start}{content(cell)}{end}" if cell else empty
-
-    return write
-
-
-def _build_nested_writer(name: str, attributes: str) -> _Write:
-    def write(cell: str | None) -> str:
-        text = cell or "null"
-        try:
-            value = json.loads(text, parse_int=str, parse_float=str)
-            return _write_value(name, attributes, value, MAX_DEPTH)
-        except RecursionError:
-            return _write_element(name, attributes, escape(text))
-
-    return write
-
-
 def _write_value(name: str, attributes: str, value: object, depth: int) -> str:
     """Write a JSON value whose numbers are texts, with an element for each member."""
     if value is None:
@@ -168,11 +134,26 @@ def _write_value(name: str, attributes: str, value: object, depth: int) -> str:
 def _build_writer(element: str, name: str, kind: str) -> _Write:
     """Build the writer of a field; its name is an attribute if its element has another name."""
     attributes = "" if element == name else write_attribute("name", name)
-    if kind in field_types and field_types[kind].is_nested:
-        return _build_nested_writer(element, attributes)
-    return _build_plain_writer(
-        element, attributes, _BOOLEANS.__getitem__ if kind == "bool" else escape
-    )
+    # The tags of plain cells are prepared once for all rows.
+    null, empty = _write_null(element, attributes), _write_element(element, attributes, "")
+    start, end = f"<{element}{attributes}>", f"</{element}>"
+    as_in_python = {"t": "True", "f": "False"}  # as CKAN writes booleans
+    write_content = as_in_python.__getitem__ if kind == "bool" else escape
+
+    def write_plain(cell: str | None) -> str:
+        if cell is None:
+            return null
+        return f"{start}{write_content(cell)}{end}" if cell else empty
+
+    def write_nested(cell: str | None) -> str:
+        text = cell or "null"
+        try:
+            value = json.loads(text, parse_int=str, parse_float=str)
+            return _write_value(element, attributes, value, MAX_DEPTH)
+        except RecursionError:
+            return _write_element(element, attributes, escape(text))
+
+    return write_nested if get_field_type(kind).is_nested else write_plain
 
 
 # The file -----------------------------------------------------------------------------------------

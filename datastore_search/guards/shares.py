@@ -62,8 +62,6 @@ _HUNG_UP = getattr(select, "POLLRDHUP", 0)
 _CREDENTIALS: Final = ("HTTP_AUTHORIZATION", "HTTP_X_CKAN_API_KEY", "HTTP_COOKIE")
 _KNOWN_SECONDS: Final = 60.0
 
-_IPV6_PREFIX_LENGTH: Final = 64
-
 #: The keys of clients with credentials, of which only a digest is kept, and until when they hold.
 _keys: BoundedCache[bytes, tuple[str, float]] = BoundedCache("clients", 10_000)
 
@@ -155,7 +153,7 @@ def _normalize_address(address: str) -> str:
         return blake2b(address.encode(errors="replace"), digest_size=16).hexdigest()
     if isinstance(parsed, IPv6Address):
         if parsed.ipv4_mapped is None:
-            network = ip_network((parsed, _IPV6_PREFIX_LENGTH), strict=False)
+            network = ip_network((parsed, 64), strict=False)
             return str(network.network_address)
         return str(parsed.ipv4_mapped)
     return str(parsed)
@@ -222,7 +220,6 @@ class Shares:
 
     @property
     def held_key(self) -> str:
-        """The client for which this thread holds a slot; empty without one."""
         return self._held.key
 
     @property
@@ -291,7 +288,13 @@ class Shares:
             self._give_slots()  # the order changes with the time that others use
 
     def _give_slots(self) -> None:
-        while request := self._find_next():
+        while self._waiting:
+            now = monotonic()
+            by_use = sorted(self._waiting, key=lambda each: self._get_used(each.key, now))
+            free = (each for each in by_use if not each.refusal and self._may_work(each))
+            request = next(free, None)
+            if request is None:
+                return
             self._waiting.remove(request)
             request.began_at = monotonic()
             self._working.add(request)
@@ -322,15 +325,6 @@ class Shares:
         if refused is request:
             raise ShareExceeded
         self._condition.notify_all()
-
-    def _find_next(self) -> _Request | None:
-        if not self._waiting:
-            return None
-        now = monotonic()
-        for each in sorted(self._waiting, key=lambda each: self._get_used(each.key, now)):
-            if not each.refusal and self._may_work(each):
-                return each
-        return None
 
     def _may_work(self, request: _Request) -> bool:
         slots = max(1, self._max_slots or conf.MAX_SLOTS)
@@ -412,7 +406,6 @@ class StreamSlot:
         self._release = finalize(self, _release, client)
 
     def release(self) -> None:
-        """Release the slot; a second call does nothing."""
         self._release()
 
 

@@ -94,25 +94,16 @@ class Watched:
                 self._reason = QueryTooSlow()
             if self._reason and now - self._cancelled_at >= _CANCEL_AGAIN_SECONDS:
                 self._cancelled_at = now
-                self._cancel()
-
-    def _cancel(self) -> None:
-        """
-        Cancel the running statement, and return when its server process has the signal.
-
-        A cancellation ends whatever the connection runs when it arrives.  A connection that one may
-        still arrive at cannot be used again.
-
-        Source: libpq, which waits until PostgreSQL has sent the signal.
-        """
-        driver = self.connection.connection
-        if driver is None:
-            return
-        try:
-            driver.cancel_safe(timeout=_CANCEL_TIMEOUT_SECONDS)
-        except Exception:
-            self._is_uncertain = True
-            logger.warning("A slow statement could not be cancelled.", exc_info=True)
+                driver = self.connection.connection
+                if driver is None:
+                    return
+                try:  # libpq waits until PostgreSQL has sent the signal to the server process
+                    driver.cancel_safe(timeout=_CANCEL_TIMEOUT_SECONDS)
+                except Exception:
+                    # It ends whatever the connection runs when it arrives, so a connection that it
+                    # may still arrive at cannot be used again.
+                    self._is_uncertain = True
+                    logger.warning("A slow statement could not be cancelled.", exc_info=True)
 
 
 def _is_cancellation(error: BaseException | None) -> bool:
@@ -126,6 +117,11 @@ class _Watchdog:
     """The statements that run in this process, and the thread that checks them."""
 
     def __init__(self) -> None:
+        self.reset()
+        os.register_at_fork(after_in_child=self.reset)
+
+    def reset(self) -> None:
+        """Forget the statements and the thread, which a forked process does not have."""
         self.watched: set[Watched] = set()
         self._condition = Condition()
         self.is_idle = True
@@ -162,12 +158,3 @@ class _Watchdog:
 
 
 _watchdog = _Watchdog()
-
-
-def _reset_watchdog() -> None:
-    """Forget the statements and the thread of the process that this one was forked from."""
-    global _watchdog  # noqa: PLW0603 - one for each process
-    _watchdog = _Watchdog()
-
-
-os.register_at_fork(after_in_child=_reset_watchdog)

@@ -33,7 +33,6 @@ def render_message(template: str | Promise, parameters: Mapping[str, object]) ->
 
 
 def shorten(text: str, max_length: int) -> str:
-    """Cut a text after ``max_length`` letters, and mark the cut."""
     return text if len(text) <= max_length else f"{text[:max_length]}…"
 
 

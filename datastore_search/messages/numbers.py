@@ -18,7 +18,6 @@ def format_count(number: int) -> str:
 
 
 def group_digits(digits: str) -> str:
-    """Put the separator of the language between groups of three digits."""
     start = len(digits) % _GROUP_LENGTH
     groups = [digits[i : i + _GROUP_LENGTH] for i in range(start, len(digits), _GROUP_LENGTH)]
     return str(get_format("THOUSAND_SEPARATOR")).join(filter(None, [digits[:start], *groups]))

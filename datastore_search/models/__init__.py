@@ -1,16 +1,11 @@
 """
 What staff see of a table: the resource, its data dictionary, its table versions and its loads.
 
-The records themselves are in tables of their own (``storage``), one for each table version.  A
+The records themselves are in record tables (``database.tables``), one for each table version.  A
 resource points to the table version that it serves; a load is a job that makes or changes one.
 """
 
-from .aliases import (
-    MAX_ALIAS_LENGTH,
-    Alias,
-    check_alias,
-    validate_alias,
-)
+from .aliases import MAX_ALIAS_LENGTH, Alias, check_alias, validate_alias
 from .base import RESOURCE_ID, parse_resource_id
 from .resources import (
     Field,

@@ -18,7 +18,7 @@ from django.apps import apps
 from django.contrib.auth import get_backends
 from django.contrib.auth.backends import BaseBackend, ModelBackend
 from django.contrib.auth.models import AnonymousUser, PermissionsMixin
-from django.db.models import Model, Q, QuerySet
+from django.db.models import Q, QuerySet
 
 #: For which a backend is called one by one.
 MAX_CHECKED_OBJECTS: Final = 1_000
@@ -57,11 +57,7 @@ class Permitted:
 
 
 def find_permitted(
-    user: Any,
-    permissions: Sequence[str],
-    objects: QuerySet[Any],
-    *,
-    max_checked: int | None = None,
+    user: Any, permissions: Sequence[str], objects: QuerySet[Any], *, max_checked: int | None = None
 ) -> Permitted:
     """
     Find the objects for which a user has one of some permissions, in general or for each.
@@ -97,36 +93,23 @@ def _find_by_query(
     """Find objects by a query; None if the backend has to be called for each object."""
     if hasattr(backend, HOOK):
         return Q(pk__in=getattr(backend, HOOK)(user, permissions, objects).values("pk"))
-    if _has_no_object_permissions(backend):
-        return _NOTHING
-    return _find_by_guardian(backend, user, permissions, objects.model)
-
-
-def _has_no_object_permissions(backend: Any) -> bool:
     kind = type(backend)
-    if not hasattr(kind, "has_perm"):
-        return True
-    plain = (BaseBackend, ModelBackend)
-    return isinstance(backend, BaseBackend) and all(
-        any(getattr(kind, name, None) is getattr(each, name, None) for each in plain)
+    is_plain = isinstance(backend, BaseBackend) and all(
+        getattr(kind, name, None) in {getattr(BaseBackend, name, None), getattr(ModelBackend, name)}
         for name in _LOOKUPS
     )
-
-
-def _find_by_guardian(
-    backend: Any, user: Any, permissions: Sequence[str], model: type[Model]
-) -> Q | None:
-    """Find objects by django-guardian's query; None if the backend is not its own."""
+    if is_plain or not hasattr(kind, "has_perm"):
+        return _NOTHING
     if not apps.is_installed("guardian"):
         return None
     from guardian import backends, shortcuts  # noqa: PLC0415 - a portal may have it
 
-    if getattr(type(backend), "has_perm", None) is not backends.ObjectPermissionBackend.has_perm:
+    if kind.has_perm is not backends.ObjectPermissionBackend.has_perm:
         return None
     is_supported, guardian_user = backends.check_user_support(user)
     if not is_supported or not guardian_user.is_active:
         return _NOTHING
     objects = shortcuts.get_objects_for_user(
-        guardian_user, list(permissions), model, any_perm=True, with_superuser=False
+        guardian_user, list(permissions), objects.model, any_perm=True, with_superuser=False
     )
     return Q(pk__in=objects.order_by().values("pk"))

@@ -167,7 +167,6 @@ class Field(GuardedModel):
         return choose_text("notes", self.notes, self.translations, plain_language)
 
     def choose_info(self, plain_language: str) -> dict[str, Any]:
-        """Return ``info`` with the label and the notes for the active language."""
         label, notes = self.choose_label(plain_language), self.choose_notes(plain_language)
         texts = {"label": label.text, "notes": notes.text}
         return {**self.info, **{name: text for name, text in texts.items() if text}}
@@ -432,7 +431,6 @@ class Resource(GuardedModel):
         return not self.private or self.permits(user, "view")
 
     def get_absolute_url(self) -> str:
-        """Return the address of the data page, or that of the records in the API without pages."""
         try:
             return reverse("datastore_search:resource", args=[self.pk])
         except NoReverseMatch:

@@ -39,7 +39,7 @@ class TableSettings(NamedTuple):
 
 class TableVersion(models.Model):
     """
-    A set of records of a resource, in the record table of the same number (``storage``).
+    A set of records of a resource, in the record table of the same number.
 
     A load that replaces the records makes one, and so does the first ``datastore_create``; a load
     that merges changes the one that is there.

@@ -109,7 +109,6 @@ def find_base_path(request: HttpRequest | Request) -> str:
 
 
 def build_help_address(request: HttpRequest | Request, action: str) -> str:
-    """Build the absolute address of an action's description, below the base of the request."""
     path = quote(f"{find_base_path(request)}api/3/action/help_show")
     return request.build_absolute_uri(f"{path}?{urlencode({'name': action})}")
 

@@ -108,8 +108,17 @@ def describe_error(error: Exception, *, is_authenticated: bool) -> ErrorMessage 
     elif isinstance(error, InternalError | ProgrammingError):
         return None
     kind = next((kind for kind in _REQUEST_ERRORS if isinstance(error, kind)), None)
-    if kind is None:
-        return _describe_temporary_error(error)
+    if kind is None:  # the same request may succeed later
+        message = str(error)
+        if isinstance(error, QueryTooSlow):
+            message = _("The search took too long. Search for rarer words, or for fewer.")
+        elif not isinstance(error, TemporarilyUnavailable):
+            logger.error("datastore_search failed.", exc_info=error)
+            if not isinstance(error, RecordsIncomplete):
+                message = str(DatabaseUnreachable())
+        wait = getattr(error, "wait", RETRY_AFTER_SECONDS)
+        status = getattr(error, "status", HTTPStatus.SERVICE_UNAVAILABLE)
+        return ErrorMessage(status, str(_UNAVAILABLE), message, wait)
     status, title, text = _REQUEST_ERRORS[kind]
     message = str(text or error)
     if kind is AccessDenied:
@@ -123,20 +132,6 @@ def describe_access_denied(*, is_authenticated: bool) -> str:
     if is_authenticated:
         return _("This resource is private, and your account may not read it.")
     return _("This resource is private. Sign in with an account that may read it.")
-
-
-def _describe_temporary_error(error: Exception) -> ErrorMessage:
-    """Describe an error after which the same request may succeed later."""
-    message = str(error)
-    if isinstance(error, QueryTooSlow):
-        message = _("The search took too long. Search for rarer words, or for fewer.")
-    elif not isinstance(error, TemporarilyUnavailable):
-        logger.error("datastore_search failed.", exc_info=error)
-        if not isinstance(error, RecordsIncomplete):
-            message = str(DatabaseUnreachable())
-    wait = getattr(error, "wait", RETRY_AFTER_SECONDS)
-    status = getattr(error, "status", HTTPStatus.SERVICE_UNAVAILABLE)
-    return ErrorMessage(status, str(_UNAVAILABLE), message, wait)
 
 
 # Pages of errors ----------------------------------------------------------------------------------
@@ -173,7 +168,6 @@ error_pages = Hook("error pages", ErrorPages())
 
 
 def explain_failures(view: Callable[..., Any]) -> Callable[..., HttpResponseBase]:
-    """Let ``error_pages`` explain the failures of a view that sends files."""
 
     @wraps(view)
     def answer(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:

@@ -15,10 +15,6 @@ from django.utils.translation import get_language, get_language_info, to_languag
 MAX_LISTED_LANGUAGES = 20
 
 
-#: For the attributes of languages that a process caches.
-_MAX_KEPT_ATTRIBUTES = 1_000
-
-
 def choose_language_codes(present: str) -> list[str]:
     """Choose the languages of the portal that pages link to, in its order."""
     codes = [code for code, _name in settings.LANGUAGES]
@@ -61,7 +57,7 @@ def write_attributes(language: str) -> SafeString:
     return _write_attributes(language) if is_foreign(language) else SafeString("")
 
 
-@lru_cache(_MAX_KEPT_ATTRIBUTES)
+@lru_cache(1_000)
 def _write_attributes(language: str) -> SafeString:
     direction = find_direction(language)
     written = format_html(' dir="{}"', direction) if direction else ""

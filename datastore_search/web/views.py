@@ -143,7 +143,6 @@ class Question:
 def report_answer(
     request: HttpRequest, *, status: int, seconds: float, view: Answering, is_slow: bool
 ) -> None:
-    """Send the signal, and log a request that is slow."""
     question, record_count = view.describe_question(), view.record_count
     if request_answered.receivers:
         request_answered.send_robust(
@@ -235,7 +234,6 @@ class WebView(Answering, View):
     http_method_names = ("get", "head", "options")
 
     def answer_request(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
-        """Answer; explain an error that is one of ``REPORTED_ERRORS``."""
         try:
             check_query_string(request)
             check_rates(request, self)

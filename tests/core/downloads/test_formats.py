@@ -69,7 +69,7 @@ def test_a_packed_file_is_compressed_as_it_is_read(client: Client, transactional
 def test_a_format_that_is_not_installed_is_refused_and_not_offered(
     client: Client, resource: Resource, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("datastore_search.downloads.formats._is_installed", lambda _package: False)
+    monkeypatch.setattr("datastore_search.downloads.formats._find_package", lambda _package: None)
 
     response = request_file(client, resource, "xlsx")
 
