@@ -20,6 +20,12 @@ from django.test import override_settings
 from datastore_search.models import Resource
 
 
+def get_viewed_name(perm: str, obj: Any) -> str:
+    """Return the name of a resource that shall be viewed; empty for another permission."""
+    is_view = perm == "datastore_search.view_resource" and isinstance(obj, Resource)
+    return obj.name if is_view else ""
+
+
 class NoSignInBackend(ModelBackend):
     """Authenticates in its own way, without object permissions."""
 
@@ -44,7 +50,7 @@ class ViewAllBackend(BaseBackend):
 
     def has_perm(self, user_obj: Any, perm: str, obj: Any = None) -> bool:
         self.checks[perm] += isinstance(obj, Resource)
-        return perm == "datastore_search.view_resource" and isinstance(obj, Resource)
+        return bool(get_viewed_name(perm, obj))
 
 
 class NoObjectsBackend(BaseBackend):
@@ -68,11 +74,8 @@ class FilterPermittedBackend(BaseBackend):
     """Lets each user view the resources with their name as a prefix, also as one query."""
 
     def has_perm(self, user_obj: Any, perm: str, obj: Any = None) -> bool:
-        return (
-            perm == "datastore_search.view_resource"
-            and isinstance(obj, Resource)
-            and obj.name.startswith(f"{user_obj.get_username()}-")
-        )
+        name = get_viewed_name(perm, obj)
+        return name.startswith(f"{user_obj.get_username()}-")
 
     def filter_permitted(
         self, user: Any, permissions: list[str], objects: QuerySet[Resource]
@@ -86,11 +89,7 @@ class ViewMineBackend(BaseBackend):
     """Lets each user view the resource named “mine”."""
 
     def has_perm(self, user_obj: Any, perm: str, obj: Any = None) -> bool:
-        return (
-            perm == "datastore_search.view_resource"
-            and isinstance(obj, Resource)
-            and obj.name == "mine"
-        )
+        return get_viewed_name(perm, obj) == "mine"
 
 
 class CollectMineBackend(ModelBackend):

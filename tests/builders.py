@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from decimal import Decimal
 from importlib import import_module
 from io import StringIO
@@ -14,10 +15,12 @@ from django.contrib.auth import get_user_model
 from django.contrib.auth.models import Permission
 from django.core.management import call_command
 from django.db import connection, transaction
+from django.dispatch import Signal
 from django.utils import timezone
 
 from datastore_search.api.actions import actions
 from datastore_search.database.indexes import analyze_records
+from datastore_search.database.statements import execute, fetch_column
 from datastore_search.field_types import get_field_type
 from datastore_search.models import Origin, Resource, TableVersion
 from datastore_search.search import Query, SearchAnswer, read_answer, with_consistent_read
@@ -146,13 +149,13 @@ def fill_table(
 
 def clean_pending_lists(table_id: int) -> None:
     """Move what waits in the GIN indexes of a table into them, as when they are built by a load."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT gin_clean_pending_list(indexrelid) FROM pg_index"
-            " JOIN pg_class ON pg_class.oid = indexrelid JOIN pg_am ON pg_am.oid = relam"
-            " WHERE indrelid = %s::regclass AND amname = 'gin'",
-            [f"datastore_search_record_{table_id}"],
-        )
+    execute(
+        connection,
+        "SELECT gin_clean_pending_list(indexrelid) FROM pg_index"
+        " JOIN pg_class ON pg_class.oid = indexrelid JOIN pg_am ON pg_am.oid = relam"
+        " WHERE indrelid = %s::regclass AND amname = 'gin'",
+        [f"datastore_search_record_{table_id}"],
+    )
 
 
 def parse_csv(text: str | bytes) -> list[list[str | None]]:
@@ -211,11 +214,9 @@ def get_record_table(resource: Resource) -> str:
 def make_slow(resource: Resource, seconds: float = 30) -> None:
     """Make every read of a resource's records take this many seconds."""
     table = get_record_table(resource)
-    with connection.cursor() as cursor:
-        cursor.execute(f"ALTER TABLE {table} RENAME TO slow")
-        cursor.execute(
-            f"CREATE VIEW {table} AS SELECT slow.*, slow.ctid FROM slow, pg_sleep({seconds})"
-        )
+    execute(connection, f"ALTER TABLE {table} RENAME TO slow")
+    view = f"CREATE VIEW {table} AS SELECT slow.*, slow.ctid FROM slow, pg_sleep({seconds})"
+    execute(connection, view)
 
 
 def make_user(name: str = "reader", *, permissions: tuple[str, ...] = (), **values: Any) -> Any:
@@ -299,12 +300,27 @@ def check_error(response: Any, status: int, kind: str) -> dict[str, Any]:
 
 def list_other_connections() -> set[int]:
     """List the other connections to the database of the tests, by their process ids."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT pid FROM pg_stat_activity WHERE datname = current_database()"
-            " AND pid <> pg_backend_pid() AND backend_type = 'client backend'"
-        )
-        return {pid for (pid,) in cursor.fetchall()}
+    pids = fetch_column(
+        connection,
+        "SELECT pid FROM pg_stat_activity WHERE datname = current_database()"
+        " AND pid <> pg_backend_pid() AND backend_type = 'client backend'",
+    )
+    return set(pids)
+
+
+@contextmanager
+def receive(signal: Signal, sender: object = None) -> Iterator[list[dict[str, Any]]]:
+    """Collect what a signal of a sender, or of all, brings within the block."""
+    calls: list[dict[str, Any]] = []
+
+    def note(sender: object, signal: Signal, **values: Any) -> None:
+        calls.append(values)
+
+    signal.connect(note, sender=sender)
+    try:
+        yield calls
+    finally:
+        signal.disconnect(note, sender=sender)
 
 
 def run_command(*arguments: object, **options: Any) -> tuple[str, str]:

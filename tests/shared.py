@@ -7,6 +7,7 @@ from typing import ClassVar, Self
 import pytest
 from django.db import connection, transaction
 
+from datastore_search.database.statements import execute
 from datastore_search.models import Resource
 
 from .builders import get_record_table
@@ -69,8 +70,6 @@ def restore_shared_resource(resource: Resource) -> Resource | None:
     found = Resource.objects.filter(pk=resource.pk).first()
     if found:
         table = get_record_table(found)
-        with connection.cursor() as cursor:
-            cursor.execute(f"SELECT max(_id) FROM {table}")
-            last = cursor.fetchone()
-            cursor.execute("SELECT setval(pg_get_serial_sequence(%s, '_id'), %s)", [table, *last])
+        restart = f"SELECT setval(pg_get_serial_sequence(%s, '_id'), max(_id)) FROM {table}"
+        execute(connection, restart, [table])
     return found

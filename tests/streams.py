@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.test.client import ClientHandler
 
@@ -33,13 +33,10 @@ class Body:
     readline = read  # Django requires it, and never calls it
 
 
-class Answer:
-    """The status and the content of an answer, and the number of bytes that were read for it."""
-
-    def __init__(self, status: int, content: str, bytes_read: int) -> None:
-        self.status = status
-        self.content = content
-        self.bytes_read = bytes_read
+class Answer(NamedTuple):
+    status: int
+    content: str
+    bytes_read: int
 
 
 def send(path: str, start: bytes, size: int, kind: str, **environ: Any) -> Answer:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from importlib import import_module
@@ -42,6 +42,7 @@ from datastore_search.contrib.files.models import Load, LoadState, RowError
 from datastore_search.contrib.operations.health import urls as health_urls
 from datastore_search.contrib.operations.metrics import urls as metrics_urls
 from datastore_search.contrib.pages.templatetags import datastore as tags
+from datastore_search.database.statements import execute
 from datastore_search.downloads.formats import formats
 from datastore_search.models import Alias, Resource
 from datastore_search.web.tokens import issue_token
@@ -406,6 +407,13 @@ TAGS = {
 OTHER_TAGS = {"datastore_styles"}
 
 
+def encode_query(parameters: Mapping[str, Any]) -> dict[str, str]:
+    return {
+        name: value if isinstance(value, str) else json.dumps(value)
+        for name, value in parameters.items()
+    }
+
+
 def send_action(
     method: str, action: str, sent: dict[str, Any], *, by_alias: bool = False, path: str = "3/"
 ) -> Send:
@@ -419,11 +427,7 @@ def send_action(
             return Client().post(
                 address, parameters, content_type="application/json", headers=visitor.headers
             )
-        query = {
-            key: value if isinstance(value, str) else json.dumps(value)
-            for key, value in parameters.items()
-        }
-        return Client().get(address, query, headers=visitor.headers)
+        return Client().get(address, encode_query(parameters), headers=visitor.headers)
 
     return send
 
@@ -815,8 +819,7 @@ def list_conditions(response: Any) -> list[dict[str, str]]:
 def test_a_refusal_reads_no_record(portal: Portal) -> None:
     visitor = portal.visitors["other"]
     before = {name: DOORS[name].send(portal, visitor) for name in READING_DOORS}
-    with connection.cursor() as cursor:
-        cursor.execute(f"ALTER TABLE {get_record_table(portal.hidden)} RENAME TO away")
+    execute(connection, f"ALTER TABLE {get_record_table(portal.hidden)} RENAME TO away")
 
     for name, answer in before.items():
         after = DOORS[name].send(portal, visitor)

@@ -29,10 +29,7 @@ PACKAGE = ROOT / "datastore_search"
 PAGE = ROOT / "docs" / "architecture.md"
 
 #: These run in a process of their own, of which the test sees nothing.
-IN_THE_CHILD = (
-    "contrib/files/formats/child.py",
-    "contrib/files/formats/delimited",
-)
+IN_THE_CHILD = ("contrib/files/formats/child.py", "contrib/files/formats/delimited")
 
 
 class Stop(NamedTuple):

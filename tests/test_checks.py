@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from datetime import timedelta
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from django.apps import apps
+from django.conf import settings as django_settings
 from django.core.checks import run_checks
 from django.core.management import call_command
 from django.db import connection
@@ -17,6 +19,10 @@ from datastore_search.contrib.files.conf import conf as files_conf
 from datastore_search.contrib.files.jobs.task_framework import DummyBackend
 from datastore_search.database.server import measure_locks
 from datastore_search.models import IndexKind
+
+LOCALE = "datastore_search.middleware.LocaleMiddleware"
+DJANGOS_LOCALE = "django.middleware.locale.LocaleMiddleware"
+middleware = list(django_settings.MIDDLEWARE)
 
 
 def run_check_ids(*, databases: list[str] | None = None) -> set[str]:
@@ -127,25 +133,29 @@ def test_the_kinds_of_indexes_of_the_setting_are_those_of_a_resource() -> None:
     assert list_settings()["DATASTORE_SEARCH_INDEXES"].pattern == "|".join(IndexKind.values)
 
 
-@pytest.mark.parametrize("other", ["django.middleware.locale.LocaleMiddleware", None])
-def test_a_missing_locale_middleware_is_w001(settings: Any, other: str | None) -> None:
-    ours = "datastore_search.middleware.LocaleMiddleware"
-    settings.MIDDLEWARE = [
-        other if path == ours else path for path in settings.MIDDLEWARE if other or path != ours
-    ]
+@pytest.mark.parametrize(
+    ("name", "value", "found"),
+    [
+        ("MIDDLEWARE", [each for each in middleware if each != LOCALE], "W001"),
+        ("MIDDLEWARE", [each.replace(LOCALE, DJANGOS_LOCALE) for each in middleware], "W001"),
+        ("TASKS", {"default": {"BACKEND": f"{DummyBackend.__module__}.DummyBackend"}}, "W003"),
+        ("DATASTORE_SEARCH_TASKS_BACKEND", "nowhere", "E004"),
+        ("DATASTORE_SEARCH_TASKS_QUEUE", "nowhere", "E004"),
+        ("DATASTORE_SEARCH_INDEXES", ("words", "substrings"), "W011"),
+    ],
+)
+def test_an_unfit_setting_is_found(
+    db: None, settings: Any, name: str, value: object, found: str
+) -> None:
+    setattr(settings, name, value)
 
-    assert run_check_ids() == {"datastore_search.W001"}
-
-
-def test_another_database_is_e001(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connection, "vendor", "sqlite")
-
-    assert run_check_ids(databases=["default"]) == {"datastore_search.E001"}
+    assert run_check_ids(databases=["default"]) == {f"datastore_search.{found}"}
 
 
 @pytest.mark.parametrize(
     ("name", "value", "found"),
     [
+        ("checks.connections", {"default": Mock(vendor="sqlite")}, "E001"),
         ("checks.has_version", lambda _connection, _version: False, "E002"),
         ("checks.can_fold_case", lambda _connection: False, "W002"),
         ("database.server._LOCKS_OF_A_DUMP", 10**6, "W013"),
@@ -187,31 +197,12 @@ def test_replicas_without_a_shared_cache_are_w023(settings: Any) -> None:
     assert run_check_ids() == set()
 
 
-def test_an_index_without_its_extension_is_w011(db: None, settings: Any) -> None:
-    settings.DATASTORE_SEARCH_INDEXES = ("words", "substrings")
-
-    assert run_check_ids(databases=["default"]) == {"datastore_search.W011"}
-
-
 def test_tasks_that_are_read_from_a_replica_are_w010(settings: Any) -> None:
     settings.DATABASE_ROUTERS = ["tests.deployment.routers.ReplicaRouter"]
     assert run_check_ids() == set()
 
     settings.DATABASE_ROUTERS = ["tests.deployment.routers.CarelessRouter"]
     assert run_check_ids() == {"datastore_search.W010"}
-
-
-@pytest.mark.parametrize("name", ["TASKS_BACKEND", "TASKS_QUEUE"])
-def test_an_unknown_backend_or_queue_is_e004(settings: Any, name: str) -> None:
-    setattr(settings, f"DATASTORE_SEARCH_{name}", "nowhere")
-
-    assert run_check_ids() == {"datastore_search.E004"}
-
-
-def test_a_backend_that_runs_nothing_is_w003(settings: Any) -> None:
-    settings.TASKS = {"default": {"BACKEND": f"{DummyBackend.__module__}.DummyBackend"}}
-
-    assert run_check_ids() == {"datastore_search.W003"}
 
 
 @pytest.mark.parametrize("root", ["", "media"])

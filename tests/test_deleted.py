@@ -143,10 +143,7 @@ CHANGES: dict[str, Callable[[Resource], object]] = {
     "delete by filters": lambda each: write(each, "delete", filters={"code": NAME}),
     "delete the table": lambda each: write(each, "delete"),
     "delete the fields": lambda each: write(
-        each,
-        "create",
-        fields=[{"id": "latitude"}, {"id": "longitude"}],
-        delete_fields=True,
+        each, "create", fields=[{"id": "latitude"}, {"id": "longitude"}], delete_fields=True
     ),
     "overwrite": overwrite,
     "delete in Python": delete_in_python,

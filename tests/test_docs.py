@@ -485,9 +485,7 @@ def list_load_arguments(page: Path) -> list[list[str]]:
 
 
 @pytest.mark.parametrize(
-    ("page", "count"),
-    [(LOADING, 8), (PORTAL, 2)],
-    ids=["load-files", "portal"],
+    ("page", "count"), [(LOADING, 8), (PORTAL, 2)], ids=["load-files", "portal"]
 )
 def test_every_example_of_a_load_is_one_that_the_command_takes(page: Path, count: int) -> None:
     parser = load_command_class("datastore_search.contrib.files", "load_resource").create_parser(

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from io import BytesIO
 from itertools import product
 from pathlib import Path
-from zipfile import ZipFile
 
 import polib
 import pytest
@@ -128,13 +125,3 @@ def test_placeholders_are_those_of_the_message(app: str, locale: str) -> None:
             assert set(PLACEHOLDER.findall(text)) <= wanted, entry.msgid
         if not entry.msgid_plural:
             assert set(PLACEHOLDER.findall(entry.msgstr)) == wanted, entry.msgid
-
-
-def test_the_wheel_has_the_compiled_catalogues(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)]
-    subprocess.run(command, cwd=PACKAGE.parent, check=True, capture_output=True)
-    (wheel,) = tmp_path.glob("*.whl")
-
-    compiled = {name for name in ZipFile(wheel).namelist() if name.endswith("/django.mo")}
-
-    assert len(compiled) == len(CATALOGUES)

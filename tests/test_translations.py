@@ -55,44 +55,27 @@ def get_infos(client: Client, resource: Resource, language: str) -> dict[str, An
 
 
 @pytest.mark.parametrize(
-    ("language", "title"),
+    ("title", "plain_language", "language", "text"),
     [
-        ("en", LocalText("Rivers", "en")),
-        ("fr", LocalText("Rivières", "fr")),
-        ("pt-br", LocalText("Rios", "pt")),
-        ("vi", LocalText("Rivers", "en")),
-        ("en-gb", LocalText("Rivers", "en")),
+        ("Rivers", "en", "en", LocalText("Rivers", "en")),
+        ("Rivers", "en", "fr", LocalText("Rivières", "fr")),
+        ("Rivers", "en", "pt-br", LocalText("Rios", "pt")),
+        ("Rivers", "en", "vi", LocalText("Rivers", "en")),
+        ("Rivers", "en", "en-gb", LocalText("Rivers", "en")),
+        # The plain text wins over a translation that is further away.
+        ("Rios daqui", "pt-br", "pt-br", LocalText("Rios daqui", "pt-br")),
+        ("Rios daqui", "pt-br", "pt", LocalText("Rios", "pt")),
+        ("", "vi", "vi", LocalText("name", "")),
     ],
 )
 def test_a_text_falls_back_to_the_language_without_variant_then_to_the_plain_text(
-    language: str, title: LocalText
+    title: str, plain_language: str, language: str, text: LocalText
 ) -> None:
-    resource = Resource(
-        name="r",
-        title="Rivers",
-        content_language="en",
-        translations={"fr": {"title": "Rivières"}, "pt": {"title": "Rios"}},
-    )
+    translations = {"fr": {"title": "Rivières"}, "pt": {"title": "Rios"}}
+    described = {"title": title, "content_language": plain_language, "translations": translations}
 
     with translation.override(language):
-        assert resource.local_title == title
-
-
-def test_the_plain_text_wins_over_a_translation_that_is_further_away() -> None:
-    resource = Resource(
-        title="Trens", content_language="pt-br", translations={"pt": {"title": "Comboios"}}
-    )
-
-    with translation.override("pt-br"):
-        assert resource.local_title == LocalText("Trens", "pt-br")
-    with translation.override("pt"):
-        assert resource.local_title == LocalText("Comboios", "pt")
-
-
-def test_a_resource_without_a_title_has_its_name_whose_language_is_unknown() -> None:
-    resource = Resource(name="rivers", content_language="vi")
-
-    assert resource.local_title == LocalText("rivers", "")
+        assert Resource(name="name", **described).local_title == text
 
 
 # datastore_info and datastore_create --------------------------------------------------------------

@@ -26,6 +26,7 @@ from django.db import connection
 from django.test import Client
 
 from datastore_search.contrib.files.jobs import LoadOptions, load_file
+from datastore_search.database.statements import execute
 from datastore_search.models import Alias, Resource
 
 from ..builders import SURVEY, act, ask, create_resource, make_token
@@ -130,8 +131,7 @@ def collect_answers() -> dict[str, Any]:
 def prepare_portal() -> None:
     """Create a portal without resources, and the text search configuration of one."""
     call_command("migrate", verbosity=0)
-    with connection.cursor() as cursor:
-        cursor.execute("CREATE TEXT SEARCH CONFIGURATION plain (COPY = simple)")
+    execute(connection, "CREATE TEXT SEARCH CONFIGURATION plain (COPY = simple)")
 
 
 def write_and_load() -> list[Any]:

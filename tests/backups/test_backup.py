@@ -12,13 +12,7 @@ import pytest
 
 from benchmarks.scale.standbys import wait_until
 
-from .servers import (
-    ROOT,
-    Server,
-    find_machine_programs,
-    get_wheel_programs,
-    run_server,
-)
+from .servers import ROOT, Server, find_machine_programs, get_wheel_programs, run_server
 
 _PAGE = (ROOT / "docs" / "how-to" / "back-up-and-restore.md").read_text()
 

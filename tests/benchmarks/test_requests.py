@@ -19,6 +19,7 @@ from django.db import connection
 from benchmarks.__main__ import build_parser
 from benchmarks.cursors import SEARCHES, SHARES
 from benchmarks.requests import build_requests
+from datastore_search.database.statements import execute
 
 from ..processes import PROJECT
 from .programs import run_benchmark
@@ -85,14 +86,12 @@ def database_url(transactional_db: None) -> Iterator[str]:
     name = f"benchmark_{os.getpid()}"
     parameters = {key: str(value) for key, value in connection.get_connection_params().items()}
     template = connection.settings_dict["TEST"]["TEMPLATE"]
-    with connection.cursor() as cursor:
-        cursor.execute(f'CREATE DATABASE "{name}" TEMPLATE "{template}"')
+    execute(connection, f'CREATE DATABASE "{name}" TEMPLATE "{template}"')
     account = ":".join(quote(parameters.get(key, ""), safe="") for key in ("user", "password"))
     host = quote(parameters.get("host", ""), safe="")
     address = f"{host}:{parameters.get('port', '')}".rstrip(":")
     yield f"postgres://{account}@{address}/{name}"
-    with connection.cursor() as cursor:
-        cursor.execute(f'DROP DATABASE "{name}"')
+    execute(connection, f'DROP DATABASE "{name}"')
 
 
 @pytest.mark.slow

@@ -42,7 +42,7 @@ from datastore_search.messages.writing import InvalidRecord, KeyNotUnique
 from datastore_search.models import Resource
 from datastore_search.signals import resource_written
 
-from ..builders import SURVEY, act, create_resource, make_resource, make_token, make_user
+from ..builders import SURVEY, act, create_resource, make_resource, make_token, make_user, receive
 
 ANYONE = AnonymousUser()
 
@@ -82,15 +82,8 @@ def survey(db: None) -> Resource:
 @pytest.fixture
 def received() -> Iterator[list[dict[str, Any]]]:
     """What ``resource_written`` has brought."""
-    calls: list[dict[str, Any]] = []
-
-    def receive(sender: type, signal: object, **values: Any) -> None:
-        assert sender is Resource
-        calls.append(values)
-
-    resource_written.connect(receive)
-    yield calls
-    resource_written.disconnect(receive)
+    with receive(resource_written, Resource) as calls:
+        yield calls
 
 
 # The declarations ---------------------------------------------------------------------------------
@@ -99,20 +92,11 @@ def received() -> Iterator[list[dict[str, Any]]]:
 @pytest.mark.parametrize(
     ("options", "declared", "others"),
     [
-        (
-            interface.SearchOptions,
-            SearchParameters,
-            {"resource_id", "records_format"},
-        ),
+        (interface.SearchOptions, SearchParameters, {"resource_id", "records_format"}),
         (interface.QueryOptions, parameters.QueryParameters, set()),
-        (interface.ConditionOptions, parameters.ConditionParameters, set()),
         (interface.CreateOptions, CreateParameters, set()),
         (interface.UpsertOptions, UpsertParameters, {"resource_id", "records"}),
-        (
-            interface.DeleteOptions,
-            RecordsDeleteParameters,
-            {"resource_id", "filters"},
-        ),
+        (interface.DeleteOptions, RecordsDeleteParameters, {"resource_id", "filters"}),
     ],
 )
 def test_the_options_are_the_parameters_of_the_api(
@@ -125,10 +109,6 @@ def test_the_options_are_the_parameters_of_the_api(
     }
 
     assert core - others - {"id"} == {*options.__annotations__}
-
-
-def test_what_is_public_is_there() -> None:
-    assert all(hasattr(interface, name) for name in interface.__all__)
 
 
 # Permissions --------------------------------------------------------------------------------------

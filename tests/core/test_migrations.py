@@ -10,6 +10,7 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 from django.test import Client
 
+from datastore_search.database.statements import execute
 from datastore_search.database.tables import list_record_tables
 from datastore_search.models import Field, Resource
 
@@ -21,12 +22,11 @@ def test_the_migrations_can_be_undone_and_done_again() -> None:
     make_resource()
 
     call_command("migrate", "datastore_search", "zero", verbosity=0)
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT relname FROM pg_class WHERE relname LIKE 'datastore_search%'"
-            " UNION SELECT proname FROM pg_proc WHERE proname LIKE 'datastore_search%'"
-        )
-        left = cursor.fetchall()
+    left = execute(
+        connection,
+        "SELECT relname FROM pg_class WHERE relname LIKE 'datastore_search%'"
+        " UNION SELECT proname FROM pg_proc WHERE proname LIKE 'datastore_search%'",
+    )
     call_command("migrate", verbosity=0)  # of the contrib apps, too
 
     assert left == []
@@ -51,13 +51,13 @@ def test_the_triggers_come_and_go_with_the_migrations() -> None:
 
 
 def _list_triggers() -> set[tuple[str, str]]:
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT relname, tgname FROM pg_trigger JOIN pg_class ON pg_class.oid = tgrelid"
-            " WHERE tgname LIKE 'datastore_search%' AND tgname <> 'datastore_search_version_placed'"
-            " AND tgname || relname NOT LIKE '%catalogue%'"
-        )
-        return set(cursor.fetchall())
+    rows = execute(
+        connection,
+        "SELECT relname, tgname FROM pg_trigger JOIN pg_class ON pg_class.oid = tgrelid"
+        " WHERE tgname LIKE 'datastore_search%' AND tgname <> 'datastore_search_version_placed'"
+        " AND tgname || relname NOT LIKE '%catalogue%'",
+    )
+    return {(table, trigger) for table, trigger in rows}
 
 
 #: The last migrations before they were frozen.
@@ -73,18 +73,18 @@ def test_a_database_of_the_frozen_migrations_is_brought_to_this_version(client: 
     resource = make_resource("code,title\n1,bridge\n")
     for label, name in FROZEN.items():
         call_command("migrate", label, name, verbosity=0)
-    with connection.cursor() as cursor:
-        cursor.execute(
-            f"INSERT INTO datastore_search_record_{resource.table_version_id} (data)"
-            """ VALUES ('{"code": 2, "title": "Cœur"}');"""
-            "UPDATE datastore_search_tableversion SET record_count = 2;"
-            "INSERT INTO datastore_search_alias (name, resource_id)"
-            " SELECT 'old', id FROM datastore_search_resource;"
-            "INSERT INTO datastore_search_files_load (resource_id, state, mode, source, file, url,"
-            " checksum, options, record_count, rows_written, progress, notices, row_error_count,"
-            " created_at) SELECT id, 'ready', 'replace', 'old.csv', '', '', '', '{}', 1, 1, 1,"
-            " '[]', 0, now() FROM datastore_search_resource"
-        )
+    execute(
+        connection,
+        f"INSERT INTO datastore_search_record_{resource.table_version_id} (data)"
+        """ VALUES ('{"code": 2, "title": "Cœur"}');"""
+        "UPDATE datastore_search_tableversion SET record_count = 2;"
+        "INSERT INTO datastore_search_alias (name, resource_id)"
+        " SELECT 'old', id FROM datastore_search_resource;"
+        "INSERT INTO datastore_search_files_load (resource_id, state, mode, source, file, url,"
+        " checksum, options, record_count, rows_written, progress, notices, row_error_count,"
+        " created_at) SELECT id, 'ready', 'replace', 'old.csv', '', '', '', '{}', 1, 1, 1,"
+        " '[]', 0, now() FROM datastore_search_resource",
+    )
 
     call_command("migrate", verbosity=0)
 
@@ -100,23 +100,21 @@ def test_a_database_of_the_frozen_migrations_is_brought_to_this_version(client: 
 @pytest.mark.django_db
 def test_records_are_copied_without_a_search_path_as_in_a_restore(resource: Resource) -> None:
     table = f"datastore_search_record_{resource.table_version_id}"
-    with connection.cursor() as cursor:
-        cursor.execute("SET LOCAL search_path = ''")
-        cursor.execute(f"INSERT INTO public.{table} (_id, data) SELECT 99, data"
-                       f" FROM public.{table} WHERE _id = 2 RETURNING search")  # fmt: skip
-        copied = cursor.fetchone()
-        cursor.execute("SET LOCAL search_path = public")
-        cursor.execute(f"SELECT search FROM {table} WHERE _id = 2")
-        assert copied == cursor.fetchone()
+    copy = (
+        f"INSERT INTO public.{table} (_id, data) SELECT 99, data FROM public.{table} WHERE _id = 2"
+    )
+    execute(connection, "SET LOCAL search_path = ''")
+    copied = execute(connection, f"{copy} RETURNING search")
+    execute(connection, "SET LOCAL search_path = public")
+    assert copied == execute(connection, f"SELECT search FROM {table} WHERE _id = 2")
 
 
 @pytest.mark.django_db
 def test_fields_and_aliases_change_the_version_without_a_search_path(resource: Resource) -> None:
     before = Resource.objects.described(resource.pk).version
-    with connection.cursor() as cursor:
-        cursor.execute("SET LOCAL search_path = ''")
-        cursor.execute("UPDATE public.datastore_search_field SET label = 'x'")
-        cursor.execute("SET LOCAL search_path = public")
+    execute(connection, "SET LOCAL search_path = ''")
+    execute(connection, "UPDATE public.datastore_search_field SET label = 'x'")
+    execute(connection, "SET LOCAL search_path = public")
 
     assert Resource.objects.described(resource.pk).version != before
 
@@ -129,10 +127,9 @@ def test_the_models_need_no_further_migration() -> None:
 @pytest.fixture
 def _old_database(transactional_db: None) -> Iterator[None]:
     """A table of the versions before 1.0."""
-    with connection.cursor() as cursor:
-        cursor.execute("CREATE TABLE datastore_search_load ()")
-        yield
-        cursor.execute("DROP TABLE datastore_search_load")
+    execute(connection, "CREATE TABLE datastore_search_load ()")
+    yield
+    execute(connection, "DROP TABLE datastore_search_load")
 
 
 @pytest.mark.usefixtures("_old_database")

@@ -13,7 +13,7 @@ from django.test import override_settings
 from django.urls import include, path
 
 from datastore_search.models import Resource
-from datastore_search.testing import create_resource, create_token_client
+from datastore_search.testing import create_resource
 from datastore_search.urls import api_urlpatterns
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "python.md"
@@ -46,15 +46,6 @@ def test_a_resource_may_have_types_and_no_records(db: None) -> None:
 
     types = dict(resource.fields.values_list("name", "type"))
     assert (types, str(resource)) == ({"code": "text", "at": "timestamp"}, "Empty")
-
-
-def test_a_client_without_the_permission_is_refused(db: None) -> None:
-    create_resource("hidden", [{"a": 1}], private=True)
-    client = create_token_client(get_user_model().objects.create_user("reader"))
-
-    answer = client.get("/api/3/action/datastore_search", {"resource_id": "hidden"})
-
-    assert answer.status_code in {403, 404}
 
 
 @pytest.mark.django_db(transaction=True)

@@ -14,7 +14,7 @@ from datastore_search.contrib.files.models import Mode
 from datastore_search.models import Resource
 from datastore_search.signals import CATALOGUE_KEY, answers_changed
 
-from ..builders import act, get_result, make_resource, make_user, make_writer_token
+from ..builders import act, get_result, make_resource, make_user, make_writer_token, receive
 from .loads import load_text
 
 
@@ -75,16 +75,11 @@ def change_in_the_admin(resource: Resource) -> None:
 def test_every_change_names_its_resource(
     transactional_db: None, change: Callable[[Resource], None]
 ) -> None:
-    resource, keys = make_resource("code\n7\n"), list[set[str]]()
+    resource = make_resource("code\n7\n")
 
-    def receive(*, keys: set[str], _all: list[set[str]] = keys, **_signal: object) -> None:
-        _all.append(keys)
-
-    answers_changed.connect(receive)
-    try:
+    with receive(answers_changed) as calls:
         change(resource)
-    finally:
-        answers_changed.disconnect(receive)
 
+    keys = [set(each["keys"]) for each in calls]
     assert set().union(*keys) == {str(resource.pk), CATALOGUE_KEY}
-    assert {str(resource.pk), CATALOGUE_KEY} in [set(each) for each in keys[-3:]]
+    assert {str(resource.pk), CATALOGUE_KEY} in keys[-3:]

@@ -10,13 +10,10 @@ import sys
 import time
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from functools import partial
+from contextlib import contextmanager, nullcontext
 from http.client import HTTPException, HTTPResponse
-from http.server import ThreadingHTTPServer
 from itertools import product
 from pathlib import Path
-from threading import Thread
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
@@ -30,6 +27,7 @@ from benchmarks.scale.standbys import wait_until
 from benchmarks.scale.varnish import serve_varnish
 from benchmarks.server import find_free_port, serve_portal
 from datastore_search.contrib.scale.purging import flush, purge
+from datastore_search.database.statements import execute
 from datastore_search.guards.shares import find_address
 from datastore_search.models import Alias, Resource
 from datastore_search.signals import answers_changed
@@ -44,9 +42,9 @@ from ..builders import (
     make_user,
     make_writer_token,
 )
-from ..example_project.test_nginx import EchoHandler, connect, send, send_from
+from ..example_project.test_nginx import connect, send, send_from, serve_echo
 from ..processes import PROJECT, build_database_url, build_environment
-from ..test_access import DESCRIBING, LISTS, PAGES, PUBLIC_LISTING, PUBLIC_LISTS
+from ..test_access import DESCRIBING, LISTS, PAGES, PUBLIC_LISTING, PUBLIC_LISTS, encode_query
 
 CSV = "code,latitude,longitude\nfirst,21.03,105.85\nsecond,10.78,106.7\n"
 
@@ -96,18 +94,18 @@ def get(server: str, path: str, **headers: str) -> tuple[int, Mapping[str, str],
 def list_addresses(resource: Resource) -> list[str]:
     actions = "/en/api/3/action"
     addresses = [
-        f"{actions}/{action}?" + urlencode({"id": str(resource.pk), **encode(parameters)})
+        f"{actions}/{action}?" + urlencode({"id": str(resource.pk), **encode_query(parameters)})
         for action, parameters in [*READING.items(), *((name, {}) for name in DESCRIBING)]
     ]
     addresses.append(f"{actions}/datastore_search?resource_id={resource.pk}&limit=1&q=first")
-    parts = {
-        "resource": "",
-        "about": "about/",
-        "api-examples": "api/",
+    parts = {"resource": "", "about": "about/", "api-examples": "api/"}
+    parts |= {
         "chart": "chart/",
         "map": "map/",
+        "record": "r/1/",
+        "schema": "schema.json",
+        "data-package": "datapackage.json",
     }
-    parts |= {"record": "r/1/", "schema": "schema.json", "data-package": "datapackage.json"}
     addresses += [
         f"/en/datastore/{resource.pk}/{parts[page]}?{urlencode(query)}"
         for page, queries in PAGES.items()
@@ -120,19 +118,15 @@ def list_addresses(resource: Resource) -> list[str]:
 DUMPS = ("csv", "tsv", "json", "xml", "geojson")
 
 
-def encode(parameters: Mapping[str, Any]) -> dict[str, str]:
-    return {
-        name: value if isinstance(value, str) else json.dumps(value)
-        for name, value in parameters.items()
-    }
-
-
 def list_catalogue_addresses() -> list[str]:
     files = {"catalog-turtle": "catalog.ttl", "catalog-jsonld": "catalog.jsonld"}
     files |= {"sitemap": "sitemap.xml", "feed": "changes.atom"}
     assert files.keys() == PUBLIC_LISTS
     return [
-        *(f"/en/api/3/action/{name}?{urlencode(encode(q))}" for name, q in PUBLIC_LISTING.items()),
+        *(
+            f"/en/api/3/action/{name}?{urlencode(encode_query(q))}"
+            for name, q in PUBLIC_LISTING.items()
+        ),
         *(f"/en/datastore/?{urlencode(query)}" for query in LISTS["catalogue"]),
         *(f"/en/datastore/{name}" for name in files.values()),
     ]
@@ -245,10 +239,6 @@ def test_a_write_by_the_api_is_seen_at_once(front: Front) -> None:
     assert get(front.cache, address)[1]["x-cache"] == "hit"  # which no purge has removed
 
 
-def is_gone(server: str, address: str) -> bool:
-    return get(server, address)[0] not in {200, 302}
-
-
 def test_a_resource_that_becomes_private_or_is_deleted_is_gone_from_the_cache(front: Front) -> None:
     resource = make_resource(CSV, name="rivers")
     Alias.objects.create(resource=resource, name="streams")
@@ -258,8 +248,8 @@ def test_a_resource_that_becomes_private_or_is_deleted_is_gone_from_the_cache(fr
 
     Resource.objects.filter(pk=resource.pk).update(private=True)
 
-    for address in addresses:
-        wait_until(partial(is_gone, front.cache, address))
+    shown = {200, 302}
+    wait_until(lambda: shown.isdisjoint(get(front.cache, address)[0] for address in addresses))
     Resource.objects.filter(pk=resource.pk).update(private=False)
     wait_until(lambda: read_title(front, resource) == "first")
     listed = "/en/api/3/action/package_list"
@@ -274,19 +264,13 @@ def slow_records(resource: Resource, seconds: float) -> Iterator[None]:
     table = get_record_table(resource)
     make_slow(resource, seconds)
     yield
-    with connection.cursor() as cursor:
-        cursor.execute(f"DROP VIEW {table}")
-        cursor.execute(f"ALTER TABLE slow RENAME TO {table}")
+    execute(connection, f"DROP VIEW {table}; ALTER TABLE slow RENAME TO {table}")
 
 
 def is_asleep() -> bool:
     """Return whether a statement reads slow records; it has its snapshot then."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT EXISTS (SELECT FROM pg_stat_activity"
-            " WHERE datname = current_database() AND wait_event = 'PgSleep')"
-        )
-        return bool(cursor.fetchone()[0])
+    sleeping = "SELECT 1 FROM pg_stat_activity WHERE wait_event = 'PgSleep'"
+    return bool(execute(connection, f"{sleeping} AND datname = current_database()"))
 
 
 @pytest.mark.parametrize("seconds", [0.3, pytest.param(2, marks=pytest.mark.slow)])
@@ -668,15 +652,6 @@ def test_the_portal_gets_no_header_under_another_name(echo: str) -> None:
 # Addresses of clients -----------------------------------------------------------------------------
 
 
-@contextmanager
-def serve_echo() -> Iterator[str]:
-    """A server that answers with the request."""
-    with ThreadingHTTPServer(("127.0.0.1", 0), EchoHandler) as echo:
-        Thread(target=echo.serve_forever).start()
-        yield f"127.0.0.1:{echo.server_address[1]}"
-        echo.shutdown()
-
-
 @pytest.fixture
 def echo() -> Iterator[str]:
     with serve_echo() as server:
@@ -685,18 +660,16 @@ def echo() -> Iterator[str]:
 
 @pytest.mark.parametrize("proxies", [1, 2])
 def test_the_portal_knows_the_address_of_a_client_behind_the_cache(
-    settings: Any, proxies: int
+    echo: str, settings: Any, proxies: int
 ) -> None:
     settings.REST_FRAMEWORK = {**settings.REST_FRAMEWORK, "NUM_PROXIES": proxies}
     port = find_free_port()
-    with serve_echo() as echo, serve_varnish(echo, port):
-        if proxies == 1:
-            answer = send_from(
-                f"127.0.0.1:{port}", "127.0.4.1", "/", "GET", "X-Forwarded-For: 9.9.9.9"
-            )
-        else:
-            with serve_nginx(f"127.0.0.1:{port}") as nginx:
-                answer = send_from(nginx, "127.0.4.1", "/", "GET", "X-Forwarded-For: 9.9.9.9")
+    server = f"127.0.0.1:{port}"
+    with (
+        serve_varnish(echo, port),
+        nullcontext(server) if proxies == 1 else serve_nginx(server) as front,
+    ):
+        answer = send_from(front, "127.0.4.1", "/", "GET", "X-Forwarded-For: 9.9.9.9")
 
     received = {name.lower(): value for name, value in json.loads(answer[1]).items()}
     environ = {"REMOTE_ADDR": "127.0.0.1", "HTTP_X_FORWARDED_FOR": received["x-forwarded-for"]}

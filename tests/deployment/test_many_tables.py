@@ -18,6 +18,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from datastore_search.database.indexes import create_indexes
+from datastore_search.database.statements import execute, fetch_value
 from datastore_search.database.tables import create_table
 from datastore_search.models import Field, Origin, Resource, TableVersion
 from datastore_search.writing import Method, open_writer
@@ -50,12 +51,12 @@ def make_resources(number: int) -> None:
             published_at=timezone.now(),
         )
         create_table(connection, version.pk, language="english")
-        with connection.cursor() as cursor:
-            cursor.execute(
-                f"INSERT INTO datastore_search_record_{version.pk} (data)"
-                " SELECT jsonb_build_object('name', 'river', 'number', each)"
-                " FROM generate_series(1, 5) AS each"
-            )
+        execute(
+            connection,
+            f"INSERT INTO datastore_search_record_{version.pk} (data)"
+            " SELECT jsonb_build_object('name', 'river', 'number', each)"
+            " FROM generate_series(1, 5) AS each",
+        )
         create_indexes(connection, version.pk, resource.choose_indexes({}), memory_bytes=2**20)
         resource.table_version = version
     Resource.objects.bulk_update(resources, ["table_version"], batch_size=500)
@@ -77,9 +78,7 @@ def count_scanned_rows(statement: str) -> int:
     """Count the rows that the scans of a statement read, of tables and of PostgreSQL's own."""
     if not statement.lstrip("(").startswith(("SELECT", "WITH")):
         return 0
-    with connection.cursor() as cursor:
-        cursor.execute(f"EXPLAIN (ANALYZE, TIMING off, FORMAT json) {statement}")
-        ((plans,),) = cursor.fetchall()
+    plans = fetch_value(connection, f"EXPLAIN (ANALYZE, TIMING off, FORMAT json) {statement}")
     return sum(
         int((node["Actual Rows"] + node.get("Rows Removed by Filter", 0)) * node["Actual Loops"])
         for node in walk((plans if isinstance(plans, list) else json.loads(plans))[0]["Plan"])
@@ -161,8 +160,7 @@ def test_no_request_costs_more_statements(staff: Client, monkeypatch: pytest.Mon
 
 def measure(client: Client, admin: Client) -> dict[str, list[str]]:
     """List the statements of each run, once the caches of the process are filled."""
-    with connection.cursor() as cursor:
-        cursor.execute("ANALYZE")
+    execute(connection, "ANALYZE")
     for name, run in list_runs(client, admin).items():
         if name != "doctor":  # which keeps nothing
             run()

@@ -29,7 +29,7 @@ from datastore_search.models import Resource, TableVersion
 from datastore_search.signals import answers_changed
 from datastore_search.web.tokens import issue_token
 
-from ..builders import act, ask, check_error, get_result, make_user
+from ..builders import act, ask, check_error, get_result, make_user, receive
 from ..files.builders import get_version_id
 from ..processes import build_database_url
 from ..reader_threads import ReaderThreads
@@ -285,13 +285,8 @@ def test_writes_and_searches_leave_nothing_behind(
     resource_query = {"resource_id": created["resource_id"]}
     changes = {**resource_query, "records": [{"k": 2}], "include_records": True}
     assert act(Client(), "datastore_upsert", changes, token).status_code == 200
-    for parameters in (
-        {},
-        {"q": "1"},
-        {"records_format": "csv"},
-        {"limit": 2_000},
-        {"distinct": True},
-    ):
+    asked: list[dict[str, Any]] = [{}, {"q": "1"}, {"records_format": "csv"}]
+    for parameters in (*asked, {"limit": 2_000}, {"distinct": True}):
         assert ask(Client(), {**resource_query, **parameters}).status_code == 200
     for action, sent in (
         ("datastore_facets", {"facets": ["k"]}),
@@ -326,20 +321,14 @@ def end_at_commit(server: ThrowawayServer, table: str) -> Iterator[None]:
 
 
 @pytest.fixture
-def reported() -> Iterator[list[set[str]]]:
-    """The keys of the changes that caches in front are purged of."""
-    found: list[set[str]] = []
-
-    def note(*, keys: set[str], **_signal: Any) -> None:
-        found.append(keys)
-
-    answers_changed.connect(note)
-    yield found
-    answers_changed.disconnect(note)
+def reported() -> Iterator[list[dict[str, set[str]]]]:
+    """The changes that caches in front are purged of."""
+    with receive(answers_changed) as calls:
+        yield calls
 
 
 def test_a_commit_without_an_answer_is_503_and_is_purged(
-    server: ThrowawayServer, address: str, reported: list[set[str]]
+    server: ThrowawayServer, address: str, reported: list[dict[str, set[str]]]
 ) -> None:
     token = issue_token(make_user("writer", is_superuser=True))
     table = {"resource": {"name": "written"}, "primary_key": ["k"], "records": [{"k": 1}]}
@@ -358,14 +347,14 @@ def test_a_commit_without_an_answer_is_503_and_is_purged(
         error = check_error(answer, 503, "Service Unavailable")
         assert "whole or not at all" in error["message"], action
         assert answer["Retry-After"] == "5"
-        assert any(resource_id in keys for keys in reported), action
+        assert any(resource_id in each["keys"] for each in reported), action
 
     changes = {"resource_id": resource_id, "records": [{"k": 2}]}
     assert act(Client(), "datastore_upsert", changes, token).status_code == 200
 
 
 def test_a_commit_without_an_answer_in_the_admin_is_503(
-    server: ThrowawayServer, address: str, reported: list[set[str]]
+    server: ThrowawayServer, address: str, reported: list[dict[str, set[str]]]
 ) -> None:
     resource = Resource.objects.create(name="edited")
     browser = Client()
@@ -375,11 +364,11 @@ def test_a_commit_without_an_answer_in_the_admin_is_503(
     with end_at_commit(server, "django_admin_log"):
         answer = browser.post(path, {"post": "yes"})
     assert answer.status_code == 503
-    assert any(str(resource.pk) in keys for keys in reported)
+    assert any(str(resource.pk) in each["keys"] for each in reported)
 
 
 def test_a_load_whose_commit_has_no_answer_is_purged_and_fails_as_lost(
-    server: ThrowawayServer, address: str, reported: list[set[str]]
+    server: ThrowawayServer, address: str, reported: list[dict[str, set[str]]]
 ) -> None:
     resource = Resource.objects.create(name="loaded")
     load_text(resource, write_csv(1, 10), key=("key",))
@@ -387,7 +376,7 @@ def test_a_load_whose_commit_has_no_answer_is_purged_and_fails_as_lost(
     with end_at_commit(server, "datastore_search_resource"), pytest.raises(LoadFailed) as caught:
         load_text(resource, write_csv(2, 10))
     assert caught.value.code == "load.database_lost"
-    assert any(str(resource.pk) in keys for keys in reported)
+    assert any(str(resource.pk) in each["keys"] for each in reported)
     assert load_text(resource, write_csv(2, 10)).state == LoadState.READY
 
 

@@ -16,6 +16,7 @@ from django.db import connection
 from datastore_search.contrib.catalogue.models import Dataset
 from datastore_search.contrib.catalogue.sync import sync_dataset
 from datastore_search.contrib.files.models import Load, RowError
+from datastore_search.database.statements import execute, fetch_column
 from datastore_search.database.tables import list_record_tables, mark_unserved
 from datastore_search.management.commands import datastore_cleanup
 from datastore_search.models import Resource, table_versions
@@ -73,9 +74,8 @@ def list_tables() -> set[str]:
 
 
 def list_functions() -> list[str]:
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT proname FROM pg_proc WHERE proname LIKE 'datastore_search%'")
-        return sorted(name for (name,) in cursor.fetchall())
+    statement = "SELECT proname FROM pg_proc WHERE proname LIKE 'datastore_search%' ORDER BY 1"
+    return fetch_column(connection, statement)
 
 
 @pytest.mark.parametrize("app", _TABLES)
@@ -107,14 +107,13 @@ def test_a_portal_without_an_app_goes_on_with_what_was_loaded(app: str) -> None:
 
 
 def test_the_keys_of_contrib_apps_are_also_deleted_by_postgresql(db: None) -> None:
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT attname, confdeltype, condeferred FROM pg_constraint JOIN pg_attribute"
-            " ON attrelid = conrelid AND attnum = conkey[1] WHERE contype = 'f'"
-            " AND conrelid::regclass::text ~ '^datastore_search_(files|catalogue)_'"
-            " ORDER BY conrelid::regclass::text, attname"
-        )
-        found = cursor.fetchall()
+    found = execute(
+        connection,
+        "SELECT attname, confdeltype, condeferred FROM pg_constraint JOIN pg_attribute"
+        " ON attrelid = conrelid AND attnum = conkey[1] WHERE contype = 'f'"
+        " AND conrelid::regclass::text ~ '^datastore_search_(files|catalogue)_'"
+        " ORDER BY conrelid::regclass::text, attname",
+    )
 
     assert found == [
         ("part_of_id", "n", True),
@@ -130,9 +129,8 @@ def test_a_table_version_is_deleted_by_postgresql_and_its_load_stays() -> None:
     resource = make_loaded_resource("a\n1\n")
     load_csv(resource, "a\n2\n")
 
-    with connection.cursor() as cursor:
-        cursor.execute("UPDATE datastore_search_resource SET table_version_id = NULL")
-        cursor.execute("DELETE FROM datastore_search_tableversion")
+    execute(connection, "UPDATE datastore_search_resource SET table_version_id = NULL")
+    execute(connection, "DELETE FROM datastore_search_tableversion")
 
     assert list(Load.objects.values_list("table_version", flat=True)) == [None, None]
 

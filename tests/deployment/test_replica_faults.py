@@ -37,6 +37,7 @@ from .test_replica_reads import (
     answered_from,
     fill_portal,
     forget_states,
+    has_receiver,
     route_reads,
     wait_for_replica,
 )
@@ -87,10 +88,6 @@ def configure(standby: Standby, statement: str) -> None:
     with psycopg.connect(standby._superuser_url, autocommit=True) as connection:
         connection.execute(statement.encode())
         connection.execute("SELECT pg_reload_conf()")
-
-
-def has_receiver(standby: Standby) -> bool:
-    return bool(standby.fetch_value("SELECT EXISTS (SELECT FROM pg_stat_wal_receiver)"))
 
 
 @contextmanager
@@ -210,21 +207,19 @@ def test_a_standby_that_is_cut_off_publishes_nothing_old(
 
 
 def test_a_standby_that_is_cut_off_answers_for_as_long_as_it_may_lag(portal: Portal) -> None:
-    lag = {"DATASTORE_SEARCH_MAX_REPLICA_LAG": timedelta(seconds=8)}
-    with override_settings(**lag):
+    def is_unavailable() -> bool:
+        answer = ask(open_client(), {"resource_id": str(portal.resource.pk)})
+        assert answer.status_code in {200, 503}
+        return bool(answer.status_code == 503)
+
+    with override_settings(DATASTORE_SEARCH_MAX_REPLICA_LAG=timedelta(seconds=8)):
         wait_for_replica("replica")
         known_at = monotonic()
         with cut_off(portal), refuse_connections(portal):
             cut_at = monotonic()
-            wait_until(lambda: not_available(portal))
+            wait_until(is_unavailable)
             assert monotonic() - known_at > 6
             assert monotonic() - cut_at < 10 + MAX_SECONDS
-
-
-def not_available(portal: Portal) -> bool:
-    answer = ask(open_client(), {"resource_id": str(portal.resource.pk)})
-    assert answer.status_code in {200, 503}
-    return bool(answer.status_code == 503)
 
 
 def test_a_standby_that_has_stood_still_is_not_believed_when_it_goes_on(portal: Portal) -> None:
@@ -533,14 +528,10 @@ def require_dead_standby(portal: Portal) -> Iterator[None]:
 
 
 def test_a_write_without_its_standby_ends_and_says_what_is_stored(portal: Portal) -> None:
-    sent = {
-        "resource_id": str(portal.resource.pk), "method": "insert", "force": True,
-        "records": [{"code": "c"}],
-    }  # fmt: skip
     answers: list[Any] = []
 
     def write() -> None:
-        answers.append(act(open_client(), "datastore_upsert", sent, portal.token))
+        answers.append(portal.send_record("c"))
         connections["default"].close()
 
     with require_dead_standby(portal), override_settings(DATASTORE_SEARCH_MAX_SLOTS=1):

@@ -31,7 +31,7 @@ from datastore_search.web.tokens import issue_token
 from datastore_search.web.views import request_router
 
 from ..agents.exchange import ask_tool
-from ..builders import act, ask, check_error, get_result, make_user
+from ..builders import act, ask, check_error, get_result, make_user, receive
 from ..core.ckan.cases import READING
 from ..core.ckan.comparison import Comparison
 from ..core.ckan.test_replay import RECORDED, Site, describe, is_documented
@@ -67,12 +67,15 @@ class Portal:
         wait_for_replica("replica")
         forget_states()
 
-    def insert(self, code: str) -> None:
+    def send_record(self, code: str) -> Any:
         sent = {
             "resource_id": str(self.resource.pk), "method": "insert", "force": True,
             "records": [{"code": code}],
         }  # fmt: skip
-        get_result(act(open_client(), "datastore_upsert", sent, self.token), "datastore_upsert")
+        return act(open_client(), "datastore_upsert", sent, self.token)
+
+    def insert(self, code: str) -> None:
+        get_result(self.send_record(code), "datastore_upsert")
 
     def count(self, token: str = "", resource: Resource | None = None) -> int:
         query = {"resource_id": str((resource or self.resource).pk)}
@@ -104,18 +107,10 @@ def forget_servers() -> None:
 
 def answered_from(resource: Resource, **environ: Any) -> str:
     """Search as a client without a token; return the database that has answered."""
-    seen: list[str] = []
-
-    def note(database: str, **_signal: Any) -> None:
-        seen.append(database)
-
-    request_answered.connect(note)
-    try:
-        address = f"/en/api/action/datastore_search?resource_id={resource.pk}"
+    address = f"/en/api/action/datastore_search?resource_id={resource.pk}"
+    with receive(request_answered) as calls:
         get_result(open_client().get(address, **environ))
-    finally:
-        request_answered.disconnect(note)
-    return seen[-1]
+    return str(calls[-1]["database"])
 
 
 class LostCache(BaseCache):
@@ -226,9 +221,8 @@ def test_every_read_is_answered_without_a_primary(portal: Portal) -> None:
         wait_for_replica("replica")
         check_every_read(portal)
 
-        sent = {"resource_id": str(portal.resource.pk), "records": [{"code": "c"}], "force": True}
-        written = act(open_client(), "datastore_upsert", sent, portal.token)
-        assert check_error(written, 503, "Service Unavailable")
+        written = portal.send_record("c")
+        check_error(written, 503, "Service Unavailable")
         assert int(written["Retry-After"]) > 0
         missing = ask(open_client(), {"resource_id": "nowhere"})
         check_error(missing, 404, "Not Found Error")
@@ -417,16 +411,12 @@ def test_reads_go_on_while_the_primary_is_dead_and_writes_after_a_promotion(
     portal = two_hosts
     portal.insert("c")
     portal.catch_up()
-    sent = {
-        "resource_id": str(portal.resource.pk), "method": "insert", "force": True,
-        "records": [{"code": "d"}],
-    }  # fmt: skip
 
     portal.primary.stop_immediately()
     try:
-        wait_until(lambda: not has_receiver(portal))
+        wait_until(lambda: not has_receiver(portal.standby))
         forget_states()
-        refused = act(open_client(), "datastore_upsert", sent, portal.token)
+        refused = portal.send_record("d")
         check_error(refused, 503, "Service Unavailable")
         assert int(refused["Retry-After"]) > 0
         check_every_read(portal)
@@ -446,13 +436,11 @@ def test_a_write_leaves_a_server_that_has_become_read_only(two_hosts: Portal) ->
     portal.standby.promote()
 
     with make_read_only(portal.primary):
-        sent = {"resource_id": str(portal.resource.pk), "records": [{"code": "d"}], "force": True}
-        refused = act(Client(), "datastore_upsert", {**sent, "method": "insert"}, portal.token)
-        check_error(refused, 503, "Service Unavailable")
+        check_error(portal.send_record("d"), 503, "Service Unavailable")
         portal.insert("d")
         assert portal.count() == 4
         connections["default"].close()
 
 
-def has_receiver(portal: Portal) -> bool:
-    return bool(portal.standby.fetch_value("SELECT EXISTS (SELECT FROM pg_stat_wal_receiver)"))
+def has_receiver(standby: Standby) -> bool:
+    return bool(standby.fetch_value("SELECT EXISTS (SELECT FROM pg_stat_wal_receiver)"))

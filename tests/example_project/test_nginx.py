@@ -9,7 +9,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
@@ -162,14 +162,19 @@ class EchoHandler(BaseHTTPRequestHandler):
         pass
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[str]:
-    """Nginx before a server that answers with the request."""
+@contextmanager
+def serve_echo() -> Iterator[str]:
+    """Run a server that answers with the request."""
     with ThreadingHTTPServer(("127.0.0.1", 0), EchoHandler) as echo:
         Thread(target=echo.serve_forever).start()
-        with serve_nginx(f"127.0.0.1:{echo.server_address[1]}") as address:
-            yield address
+        yield f"127.0.0.1:{echo.server_address[1]}"
         echo.shutdown()
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[str]:
+    with serve_echo() as echo, serve_nginx(echo) as address:
+        yield address
 
 
 MB = 2**20
@@ -355,8 +360,7 @@ def test_an_ipv6_network_of_64_bits_is_one_client(server: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "path",
-    ["/health/live", "/health/ready", "/health/operations", "/vi/health/live", "/metrics"],
+    "path", ["/health/live", "/health/ready", "/health/operations", "/vi/health/live", "/metrics"]
 )
 def test_health_and_metrics_are_for_this_machine_alone(server: str, path: str) -> None:
     assert send_from(server, "127.0.0.1", path)[0].status == 200

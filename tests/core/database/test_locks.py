@@ -20,7 +20,7 @@ from datastore_search.database.statements import execute, fetch_value
 from datastore_search.models import Alias, Resource
 from datastore_search.writing import Method, open_writer
 
-from ...builders import act, ask, check_error, get_ids, make_token, make_user
+from ...builders import act, ask, check_error, get_ids, make_user_token
 from ..admin.test_resources import build_form, build_inlines
 
 API = "/en/api/action/datastore_search"
@@ -112,9 +112,7 @@ def build_writes(resource: Resource) -> list[tuple[str, dict[str, Any]]]:
 
 @pytest.mark.usefixtures("short_lock_timeout")
 def test_a_write_is_refused_while_another_one_is_open(client: Client, committed: Resource) -> None:
-    token = make_token(
-        make_user(permissions=("view_resource", "change_resource", "delete_resource"))
-    )
+    token = make_user_token("writer", "view", "change", "delete")
 
     with hold_locks(LOCK_RESOURCE):
         for action, parameters in build_writes(committed):
@@ -132,7 +130,7 @@ def test_a_write_is_refused_while_another_one_is_open(client: Client, committed:
 def test_a_call_that_changes_aliases_waits_for_another_for_a_limited_time(
     client: Client, committed: Resource
 ) -> None:
-    token = make_token(make_user(permissions=("change_resource",)))
+    token = make_user_token("writer", "change")
     parameters = {"resource_id": str(committed.pk), "force": True, "aliases": ["rivers"]}
 
     with hold_locks(f"SELECT pg_advisory_xact_lock({statements._ALIAS_LOCK})"):
@@ -143,7 +141,7 @@ def test_a_call_that_changes_aliases_waits_for_another_for_a_limited_time(
 
 
 def test_a_write_waits_for_one_that_ends_in_time(client: Client, committed: Resource) -> None:
-    token = make_token(make_user(permissions=("change_resource",)))
+    token = make_user_token("writer", "change")
     action, parameters = build_writes(committed)[0]
     statuses: list[int] = []
 

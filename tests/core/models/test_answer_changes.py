@@ -13,22 +13,19 @@ from datastore_search.models import Alias, Field, Resource
 from datastore_search.signals import CATALOGUE_KEY, answers_changed
 from datastore_search.writing import Method, Writer, open_writer
 
-from ...builders import act, make_resource, make_writer_token
+from ...builders import act, make_resource, make_writer_token, receive
 
 pytestmark = pytest.mark.needs("scale")
 
 
 @pytest.fixture
-def keys() -> Iterator[list[set[str]]]:
-    """What the signal names."""
-    named: list[set[str]] = []
+def received() -> Iterator[list[dict[str, set[str]]]]:
+    with receive(answers_changed) as calls:
+        yield calls
 
-    def receive(*, keys: set[str], **_signal: object) -> None:
-        named.append(keys)
 
-    answers_changed.connect(receive)
-    yield named
-    answers_changed.disconnect(receive)
+def join_keys(received: list[dict[str, set[str]]]) -> set[str]:
+    return {key for each in received for key in each["keys"]}
 
 
 def write_by_the_api(resource: Resource) -> None:
@@ -66,45 +63,45 @@ CHANGES: dict[str, Callable[[Resource], object]] = {
 
 @pytest.mark.parametrize("change", CHANGES)
 def test_every_change_names_its_resource_once_it_is_committed(
-    transactional_db: None, keys: list[set[str]], change: str
+    transactional_db: None, received: list[dict[str, set[str]]], change: str
 ) -> None:
     resource = make_resource(name="rivers")
     Alias.objects.create(resource=resource, name="old")
     pk = str(resource.pk)
-    keys.clear()
+    received.clear()
 
     with transaction.atomic():
         CHANGES[change](resource)
-        assert keys == []
+        assert received == []
 
-    assert set().union(*keys) == {pk, CATALOGUE_KEY}
+    assert join_keys(received) == {pk, CATALOGUE_KEY}
 
 
 def test_an_alias_that_moves_names_both_resources(
-    transactional_db: None, keys: list[set[str]]
+    transactional_db: None, received: list[dict[str, set[str]]]
 ) -> None:
     one, other = make_resource(name="one"), make_resource(name="other")
     alias = Alias.objects.create(resource=one, name="old")
-    keys.clear()
+    received.clear()
 
     alias.resource = other
     alias.save()
 
-    assert set().union(*keys) == {str(one.pk), str(other.pk), CATALOGUE_KEY}
+    assert join_keys(received) == {str(one.pk), str(other.pk), CATALOGUE_KEY}
 
 
 def test_a_change_that_is_rolled_back_names_nothing(
-    transactional_db: None, keys: list[set[str]]
+    transactional_db: None, received: list[dict[str, set[str]]]
 ) -> None:
     resource = make_resource()
-    keys.clear()
+    received.clear()
 
     with transaction.atomic():
         save_resource(resource)
         transaction.set_rollback(True)
     Resource.objects.none().update(title="Another")
 
-    assert keys == []
+    assert received == []
 
 
 def test_without_a_receiver_nothing_is_read_for_it(

@@ -46,11 +46,8 @@ def test_a_stale_save_leaves_the_key_and_how_files_are_read(db: None, client: Cl
     resource.save()
 
     resource = Resource.objects.get()
-    assert (resource.primary_key, resource.options, resource.indexes) == (
-        ["a"],
-        {"delimiter": ";"},
-        ["filters"],
-    )
+    found = resource.primary_key, resource.options, resource.indexes
+    assert found == (["a"], {"delimiter": ";"}, ["filters"])
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from django.test.utils import CaptureQueriesContext
 
 from benchmarks.scale.standbys import wait_until
 from datastore_search import interface
+from datastore_search.database.statements import execute
 from datastore_search.messages.writing import TakenAlias
 from datastore_search.models import Alias, Resource
 from datastore_search.web.tokens import issue_token
@@ -95,21 +96,16 @@ def test_an_alias_is_not_taken_by_a_writer_that_waits(transactional_db: None) ->
         finally:
             connections.close_all()
 
+    blocked = "SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
     writer = threading.Thread(target=take_alias, daemon=True)
     with transaction.atomic():
         Resource.objects.create(name="survey")
         writer.start()
-        wait_until(is_blocked)
+        wait_until(lambda: execute(connection, blocked))
     writer.join(30)
 
     assert failures == ["The alias “survey” is taken."]
     assert not Alias.objects.exists()
-
-
-def is_blocked() -> bool:
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted")
-        return cursor.fetchone() is not None
 
 
 # Names --------------------------------------------------------------------------------------------
@@ -189,11 +185,10 @@ def test_the_database_refuses_what_no_program_has_checked(survey: Resource) -> N
 
 def add_old_alias(resource: Resource, name: str) -> None:
     """Give a resource an alias that is the name of another one, as was once possible."""
-    with connection.cursor() as cursor:
-        cursor.execute("ALTER TABLE datastore_search_alias DISABLE TRIGGER datastore_search_name")
-        Alias.objects.create(resource=resource, name=name)
-        cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
-        cursor.execute("ALTER TABLE datastore_search_alias ENABLE TRIGGER datastore_search_name")
+    change = "ALTER TABLE datastore_search_alias {} TRIGGER datastore_search_name"
+    execute(connection, change.format("DISABLE"))
+    Alias.objects.create(resource=resource, name=name)
+    execute(connection, f"SET CONSTRAINTS ALL IMMEDIATE; {change.format('ENABLE')}")
 
 
 @pytest.mark.needs("catalogue")
@@ -314,8 +309,7 @@ def test_ids_and_aliases_read_no_name(client: Client, db: None) -> None:
         with CaptureQueriesContext(connection) as captured:
             get_result(ask(client, {"resource_id": identifier}))
         assert not [query for query in captured if "name = 'survey'" in query["sql"]]
-    with connection.cursor() as cursor:  # the tables are small
-        cursor.execute("SET LOCAL enable_seqscan = off")
+    execute(connection, "SET LOCAL enable_seqscan = off")  # the tables are small
     assert "Seq Scan" not in Resource.objects.named("Door").explain()
 
 

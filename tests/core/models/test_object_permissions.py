@@ -141,10 +141,8 @@ def test_lists_check_no_single_resource_and_take_the_same_queries_for_many(
         result = find_names(client, user)
 
     assert "1–1 of 1" in page
-    assert (result["total"], [each["name"] for each in result["records"]]) == (
-        1,
-        [str(Resource.objects.get(name="open").pk)],
-    )
+    assert result["total"] == 1
+    assert result["records"][0]["name"] == str(Resource.objects.get(name="open").pk)
 
 
 @pytest.mark.needs("pages")

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from django.db import connection, transaction
 
+from datastore_search.database.statements import execute, fetch_value
 from datastore_search.models import Alias, Field, Resource
 
 from ...builders import make_resource
@@ -20,21 +21,16 @@ def read_version(resource: Resource) -> int:
     return Resource.objects.described(resource.pk).version
 
 
-def run(statement: str, *parameters: Any) -> None:
-    with connection.cursor() as cursor:
-        cursor.execute(statement, parameters)
-
-
 @contextmanager
 def restore_mode() -> Iterator[None]:
     """Write rows as pg_restore does, which makes the triggers after them, and as a subscriber."""
     tables = ("datastore_search_resource", "datastore_search_field")
-    run("SET CONSTRAINTS ALL IMMEDIATE")
+    execute(connection, "SET CONSTRAINTS ALL IMMEDIATE")
     for table in tables:
-        run(f"ALTER TABLE {table} DISABLE TRIGGER USER")
+        execute(connection, f"ALTER TABLE {table} DISABLE TRIGGER USER")
     yield
     for table in tables:
-        run(f"ALTER TABLE {table} ENABLE TRIGGER USER")
+        execute(connection, f"ALTER TABLE {table} ENABLE TRIGGER USER")
 
 
 #: Changes by plain SQL, as any program may make them.
@@ -61,7 +57,7 @@ STATEMENTS = {
 def test_a_statement_increases_the_version(resource: Resource, statement: str) -> None:
     before = read_version(resource)
 
-    run(statement)
+    execute(connection, statement)
 
     assert read_version(resource) > before
 
@@ -139,17 +135,9 @@ def test_a_version_increases_while_the_clock_is_behind_it(resource: Resource) ->
 def test_a_change_writes_the_resource_once(
     resource: Resource, change: Callable[[Resource], Any]
 ) -> None:
-    before = _count_updated_rows()
+    counter = "SELECT n_tup_upd FROM pg_stat_xact_user_tables WHERE relname = %s"
+    before = fetch_value(connection, counter, ["datastore_search_resource"])
 
     change(resource)
 
-    assert _count_updated_rows() == before + 1
-
-
-def _count_updated_rows() -> int:
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT n_tup_upd FROM pg_stat_xact_user_tables"
-            " WHERE relname = 'datastore_search_resource'"
-        )
-        return int(cursor.fetchone()[0])
+    assert fetch_value(connection, counter, ["datastore_search_resource"]) == before + 1

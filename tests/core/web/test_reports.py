@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 import uuid
 from collections.abc import Iterator
 from datetime import timedelta
@@ -18,6 +17,7 @@ from datastore_search.signals import request_answered
 from datastore_search.web import views
 
 from ...builders import act, make_resource, make_slow, make_token, make_writer_token
+from ...test_logging import collect_lines
 
 HAS_IDS = pytest.mark.skipif(
     "django_guid" not in django_settings.INSTALLED_APPS,
@@ -51,11 +51,9 @@ def get_details(caplog: pytest.LogCaptureFixture) -> list[dict[str, Any]]:
     ]
 
 
+@pytest.mark.usefixtures("every_request_is_slow")
 def test_a_slow_request_is_one_line_with_names_and_without_values(
-    client: Client,
-    resource: Resource,
-    every_request_is_slow: None,
-    caplog: pytest.LogCaptureFixture,
+    client: Client, resource: Resource, caplog: pytest.LogCaptureFixture
 ) -> None:
     act(client, "datastore_search", {"resource_id": str(resource.pk), **QUESTION})
 
@@ -73,11 +71,9 @@ def test_a_slow_request_is_one_line_with_names_and_without_values(
 
 
 @pytest.mark.needs("analysis")
+@pytest.mark.usefixtures("every_request_is_slow")
 def test_a_line_counts_the_records_of_the_answer(
-    client: Client,
-    resource: Resource,
-    every_request_is_slow: None,
-    caplog: pytest.LogCaptureFixture,
+    client: Client, resource: Resource, caplog: pytest.LogCaptureFixture
 ) -> None:
     sent = {"resource_id": str(resource.pk), "limit": 4}
     act(client, "datastore_search", sent)
@@ -88,11 +84,9 @@ def test_a_line_counts_the_records_of_the_answer(
 
 
 @pytest.mark.needs("pages")
+@pytest.mark.usefixtures("every_request_is_slow")
 def test_a_line_counts_the_records_of_a_page(
-    client: Client,
-    resource: Resource,
-    every_request_is_slow: None,
-    caplog: pytest.LogCaptureFixture,
+    client: Client, resource: Resource, caplog: pytest.LogCaptureFixture
 ) -> None:
     for path in ("", "?embed=1", "r/1/", "about/"):
         assert client.get(f"/en/datastore/{resource.pk}/{path}").status_code == 200
@@ -223,20 +217,8 @@ def test_an_answer_has_the_id_that_a_proxy_sent(client: Client, db: None) -> Non
 def test_a_line_of_the_log_is_json_with_the_id_of_the_request(
     client: Client, resource: Resource, every_request_is_slow: None
 ) -> None:
-    lines: list[str] = []
-    (handler,) = logging.getLogger("datastore_search").handlers
-
-    class Listener(logging.Handler):
-        def emit(self, record: logging.LogRecord) -> None:
-            if handler.filter(record):
-                lines.append(handler.format(record))
-
-    listener = Listener()
-    logging.getLogger("datastore_search").addHandler(listener)
-    try:
+    with collect_lines("datastore_search") as lines:
         response = act(client, "datastore_search", {"resource_id": str(resource.pk)})
-    finally:
-        logging.getLogger("datastore_search").removeHandler(listener)
 
     (line,) = map(json.loads, lines)
     assert line["request_id"] == response["X-Request-ID"]
