@@ -93,23 +93,19 @@ def get_queue_notice(load: Load) -> str:
     if waiting is None or waiting < MIN_QUEUED_BEFORE_NOTICE or load.cancel_requested_at:
         return ""
     notice = gettext("No worker has taken this for %(time)s: none is running, or all are busy.")
-    if command := _find_worker_command():
-        hint = gettext("Start one: %(command)s") % {"command": command}
-    else:
-        hint = gettext("Start one for the backend “%(backend)s”.") % {"backend": conf.TASKS_BACKEND}
-    return f"{notice % {'time': format_rough_time(waiting)}} {hint}"
-
-
-def _find_worker_command() -> str:
-    """Find the command that starts a worker for loads; empty where none is known."""
     alias, queue = conf.TASKS_BACKEND, conf.TASKS_QUEUE
     path = getattr(settings, "TASKS", {}).get(alias, {}).get("BACKEND", "")
     command = next((_COMMANDS[name] for name in _COMMANDS if path.startswith(f"{name}.")), "")
     if command == "db_worker":
-        words = ["--queue-name", queue] if queue != "default" else []
-        words += ["--backend", alias] if alias != "default" else []
-        return " ".join(["manage.py", command, *words])
-    return f"manage.py {command} {queue}" if command else ""
+        options = [("--queue-name", queue), ("--backend", alias)]
+        command += "".join(f" {name} {value}" for name, value in options if value != "default")
+    elif command:
+        command += f" {queue}"
+    if command:
+        hint = gettext("Start one: %(command)s") % {"command": f"manage.py {command}"}
+    else:
+        hint = gettext("Start one for the backend “%(backend)s”.") % {"backend": alias}
+    return f"{notice % {'time': format_rough_time(waiting)}} {hint}"
 
 
 def format_progress(load: Load) -> str:

@@ -114,10 +114,21 @@ def handle_preview(request: HttpRequest, owner: ModelAdmin, load: Load) -> HttpR
         except LoadFailed as error:
             add_failure_message(request, error)
         return redirect("admin:datastore_search_files_load_change", load.pk)
+    stored = (load.preview or {}).get("fields", ())
     context = _build_context(owner, request, load.resource, gettext("Preview"), load) | {
         "preview": preview,
         "form": form,
-        "fields": _build_fields(load.preview or {}, form),
+        "fields": [
+            {
+                **stored[position],
+                "label": stored[position]["label"] if stored[position]["label"] != name else "",
+                "found": render_in_words(stored[position]["explanation"])
+                or describe_type(stored[position]["format"]),
+                "before": label_type(stored[position]["before"]),
+                "input": form[f"type_{position}"],
+            }
+            for position, name in form.shown
+        ],
         "field_part": part,
         "queue_notice": get_queue_notice(load),
     }
@@ -242,22 +253,6 @@ def build_preview_context(stored: Mapping[str, Any]) -> dict[str, Any]:
         text = gettext("These are the first of %(count)s bad rows; the load’s report lists more.")
         context["bad_rows_caption"] = text % {"count": format_count(bad_row_count)}
     return context
-
-
-def _build_fields(stored: Mapping[str, Any], form: PreviewForm) -> list[dict[str, Any]]:
-    """List the fields of a stored preview that the form has an input of, with that input."""
-    fields = stored.get("fields", ())
-    return [
-        {
-            **fields[position],
-            "label": fields[position]["label"] if fields[position]["label"] != name else "",
-            "found": render_in_words(fields[position]["explanation"])
-            or describe_type(fields[position]["format"]),
-            "before": label_type(fields[position]["before"]),
-            "input": form[f"type_{position}"],
-        }
-        for position, name in form.shown
-    ]
 
 
 def _list_findings(

@@ -233,17 +233,16 @@ class PreviewForm(forms.Form):
         )
 
 
-def _name_formats() -> str:
-    return ", ".join(each.name for each in reversed(list_formats()) if each.read)
-
-
 class LoadForm(forms.Form):
     file = forms.FileField(
         label=_("File"),
         required=False,
         help_text=format_lazy(
             _("{formats}, also packed as gzip or zip; a shapefile as a zip."),
-            formats=lazy(_name_formats, str)(),  # apps add theirs later
+            # Apps add theirs later.
+            formats=lazy(
+                lambda: ", ".join(each.name for each in reversed(list_formats()) if each.read), str
+            )(),
         ),
         widget=forms.FileInput,
     )

@@ -11,7 +11,6 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Iterable, Iterator
-from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from datetime import datetime, timedelta
 from functools import partial
@@ -150,9 +149,21 @@ def clean_up_loads(resource: Resource | None = None) -> int:
     if staged and resource is not None:
         staged &= set(loads.filter(pk__in=staged).values_list("pk", flat=True))
     dropped += sum(drop_staging_table(connection, load_id) for load_id in staged)
-    _delete_old_uploads(loads)
-    if resource is None:
-        _delete_stray_uploads()
+    oldest = timezone.now() - conf.UPLOAD_RETENTION
+    # The upload of a load that is ready is deleted at once: a process that was killed has left it.
+    is_unneeded = Q(state__in=(LoadState.READY, LoadState.UNCHANGED)) | Q(
+        state__in=FINISHED, finished_at__lt=oldest
+    )
+    for load in loads.filter(is_unneeded).exclude(file=""):
+        delete_upload(load)
+    loads.filter(state=LoadState.DRAFT, created_at__lt=oldest).delete()
+    if resource is None:  # uploads without a load: the request that stored them failed
+        uploads = get_upload_storage()
+        with suppress(NotImplementedError, OSError):  # a storage need not list its files
+            _folders, names = uploads.listdir(UPLOADS_FOLDER)
+            stray = {f"{UPLOADS_FOLDER}/{name}" for name in names}
+            stray -= set(Load.objects.exclude(file="").values_list("file", flat=True))
+            _delete_files(name for name in stray if uploads.get_modified_time(name) < oldest)
     return dropped
 
 
@@ -201,11 +212,16 @@ def drop_unserved_tables(connection: BaseDatabaseWrapper, resource: Resource | N
     left -= _select_tables_being_filled(connection, left)
     if left:  # one of them may have been published before its load was over
         left -= set(served.all())
-    dropped = {
-        table_id
-        for table_id in _select_tables_to_drop(connection, left & stored)
-        if drop_record_table(connection, table_id)
-    }
+    needless = TableVersion.objects.using(connection.alias).filter(
+        _NOT_NEEDED, pk__in=left & stored
+    )
+    unneeded = set(needless.values_list("pk", flat=True))
+    lost, now = (left & stored) - unneeded, timezone.now()
+    since = read_unserved_since(connection, lost)
+    for table_id in lost - since.keys():
+        mark_unserved(connection, table_id, now)
+    unneeded |= {each for each in lost if since.get(each, now) + RETENTION <= now}
+    dropped = {each for each in unneeded if drop_record_table(connection, each)}
     versions.filter(pk__in=dropped | (left - stored)).delete()
     return len(dropped)
 
@@ -214,18 +230,6 @@ def _select_tables_being_filled(connection: BaseDatabaseWrapper, table_ids: set[
     loads = Load.objects.using(connection.alias).filter(table_version__in=table_ids)
     made = loads.values_list("pk", "table_version")
     return {table_id for load_id, table_id in made if is_running(connection, load_id)}
-
-
-def _select_tables_to_drop(connection: BaseDatabaseWrapper, unserved: AbstractSet[int]) -> set[int]:
-    """Select the tables to drop among those that are neither served nor being filled."""
-    known = TableVersion.objects.using(connection.alias).filter(pk__in=unserved)
-    not_needed = set(known.filter(_NOT_NEEDED).values_list("pk", flat=True))
-    now = timezone.now()
-    lost = unserved - not_needed
-    since = read_unserved_since(connection, lost)
-    for table_id in lost - since.keys():
-        mark_unserved(connection, table_id, now)
-    return not_needed | {each for each in lost if since.get(each, now) + RETENTION <= now}
 
 
 def list_kept_tables(connection: BaseDatabaseWrapper) -> dict[int, datetime]:
@@ -272,28 +276,3 @@ def _delete_files(names: Iterable[str]) -> None:
             get_upload_storage().delete(name)
         except Exception:  # of any storage; nothing depends on the deletion
             logger.exception("The upload %s could not be deleted.", name)
-
-
-def _delete_old_uploads(loads: QuerySet[Load]) -> None:
-    """
-    Delete drafts, and uploads of loads that are over, after ``UPLOAD_RETENTION``.
-
-    The upload of a load that is ready is deleted at once: a process that was killed has left it.
-    """
-    oldest = timezone.now() - conf.UPLOAD_RETENTION
-    is_unneeded = Q(state__in=(LoadState.READY, LoadState.UNCHANGED)) | Q(
-        state__in=FINISHED, finished_at__lt=oldest
-    )
-    for load in loads.filter(is_unneeded).exclude(file=""):
-        delete_upload(load)
-    loads.filter(state=LoadState.DRAFT, created_at__lt=oldest).delete()
-
-
-def _delete_stray_uploads() -> None:
-    """Delete uploads without a load: the request that stored them failed."""
-    uploads, oldest = get_upload_storage(), timezone.now() - conf.UPLOAD_RETENTION
-    with suppress(NotImplementedError, OSError):  # a storage need not list its files
-        _folders, names = uploads.listdir(UPLOADS_FOLDER)
-        stray = {f"{UPLOADS_FOLDER}/{name}" for name in names}
-        stray -= set(Load.objects.exclude(file="").values_list("file", flat=True))
-        _delete_files(name for name in stray if uploads.get_modified_time(name) < oldest)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import logging
 import re
-from functools import partial
+from contextlib import suppress
 from typing import Any
 
 from django.core.files import File
@@ -88,27 +88,22 @@ def submit_draft(load: Load, options: LoadOptions) -> None:
 
 def _start_preview(load: Load) -> None:
     """Preview a draft's file at once if it is small, otherwise by a worker."""
-    if load.file and _is_read_soon(load.file):
+    is_small = bool(load.file)
+    with suppress(OSError):  # the preview reports what is wrong
+        if is_small:
+            with load.file.open("rb") as opened:
+                is_compressed = opened.read(4).startswith(_COMPRESSED)
+            most = _MAX_COMPRESSED_BYTES_AT_ONCE if is_compressed else _MAX_BYTES_AT_ONCE
+            is_small = load.file.size <= most
+    if is_small:
         preview_draft(load)
-    else:
-        queue.run_on_commit(partial(_enqueue_preview, load))
-
-
-def _is_read_soon(file: File) -> bool:
-    try:
-        with file.open("rb") as opened:
-            is_compressed = opened.read(4).startswith(_COMPRESSED)
-            max_bytes = _MAX_COMPRESSED_BYTES_AT_ONCE if is_compressed else _MAX_BYTES_AT_ONCE
-            return file.size <= max_bytes
-    except OSError:
-        return True  # the preview reports what is wrong
-
-
-def _enqueue_preview(load: Load) -> None:
+        return
     load.queued_at = timezone.now()
     Load.objects.filter(pk=load.pk).update(queued_at=load.queued_at)
-    if not queue.enqueue_task("preview_draft", load):
-        _save_preview(load, {"failure": UnexpectedFailure().to_json()})
+    failed = {"failure": UnexpectedFailure().to_json()}
+    queue.run_on_commit(
+        lambda: queue.enqueue_task("preview_draft", load) or _save_preview(load, failed)
+    )
 
 
 # The preview --------------------------------------------------------------------------------------
@@ -138,11 +133,11 @@ def preview_draft(load: Load) -> None:
     _save_preview(load, preview)
 
 
-def _save_preview(load: Load, preview: dict[str, Any]) -> None:
-    """Store the preview of a draft, unless the draft was changed or submitted meanwhile."""
+def _save_preview(load: Load, preview: dict[str, Any]) -> bool:
+    """Store the preview of a draft; False if the draft was changed or submitted meanwhile."""
     # PostgreSQL's JSON cannot store the character U+0000.
     load.preview = json.loads(_NULL.sub(r"\1�", json.dumps(preview)))
-    _select(load).update(preview=load.preview)
+    return bool(_select(load).update(preview=load.preview))
 
 
 def _select(load: Load) -> QuerySet[Load]:

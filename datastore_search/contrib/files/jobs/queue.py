@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -111,12 +110,8 @@ def enqueue_load(load: Load) -> None:
     """Queue a load, which may be a draft, when the transaction is committed."""
     load.state, load.queued_at = LoadState.QUEUED, timezone.now()
     load.save(update_fields=["state", "queued_at"])
-    run_on_commit(partial(_enqueue_run, load))
-
-
-def _enqueue_run(load: Load) -> None:
-    if not enqueue_task("run_load", load):
-        mark_failed(load, LoadFailed("load.not_queued"))
+    not_queued = LoadFailed("load.not_queued")
+    run_on_commit(lambda: enqueue_task("run_load", load) or mark_failed(load, not_queued))
 
 
 def enqueue_task(
@@ -143,7 +138,7 @@ def enqueue_task(
     return True
 
 
-def run_on_commit(call: Callable[[], None]) -> None:
+def run_on_commit(call: Callable[[], object]) -> None:
     """Call a function when the transaction is committed, at once if there is none."""
     transaction.on_commit(call, using=router.db_for_write(Load))
 
@@ -222,8 +217,11 @@ def queue_renewal(resource: Resource, **_signal: Any) -> None:
         enqueue_task("renew_profiles", version, timezone.now() + REST)
 
 
-def _queue_renewals() -> int:
-    """Queue the renewal of the profiles of files that are not current, and return how many."""
+def clean_up() -> Iterator[str]:
+    """Clean up, queue those loads again whose tasks are lost, and report what is kept."""
+    yield f"Dropped tables: {clean_up_loads()}."
+    if waiting := requeue_waiting_loads():
+        yield f"Waiting loads that are queued again: {waiting}."
     at_rest = TableVersion.objects.filter(
         origin=Origin.FILE,
         record_count__gt=0,
@@ -231,15 +229,7 @@ def _queue_renewals() -> int:
         resource__modified_at__lt=timezone.now() - REST,
     )
     outdated = at_rest.exclude(fingerprint=KT("profiles__fingerprint"), profiles__has_key="fields")
-    return sum(enqueue_task("renew_profiles", version) for version in outdated)
-
-
-def clean_up() -> Iterator[str]:
-    """Clean up, queue those loads again whose tasks are lost, and report what is kept."""
-    yield f"Dropped tables: {clean_up_loads()}."
-    if waiting := requeue_waiting_loads():
-        yield f"Waiting loads that are queued again: {waiting}."
-    if renewed := _queue_renewals():
+    if renewed := sum(enqueue_task("renew_profiles", version) for version in outdated):
         yield f"Resources whose profiles are made anew: {renewed}."
     connection = connections[router.db_for_write(TableVersion)]
     for table_id, until in list_kept_tables(connection).items():

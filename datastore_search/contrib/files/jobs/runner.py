@@ -71,8 +71,28 @@ def run_load(load: Load, path: Path | None = None, *, progress: Progress | None 
     try:
         mark_interrupted_loads(Load.objects.all())  # of a worker that was killed
         with hold_job_lock(connection, load.pk) as lock:
-            if lock:
-                _run_locked(connection, path, JobMonitor(load, lock, progress))
+            if lock is None:
+                return
+            monitor = JobMonitor(load, lock, progress)
+            try:
+                load.started_at = timezone.now()
+                waiting = Load.objects.filter(pk=load.pk, state=LoadState.QUEUED, started_at=None)
+                if not waiting.update(started_at=load.started_at, heartbeat_at=load.started_at):
+                    return
+                with monitor.poll_during(connection):
+                    lock.wait_for_turn(load.resource_id, MAX_WAIT)
+                    monitor.raise_if_cancelled()
+                    clean_up_loads(load.resource)
+                    _read_and_publish(path, monitor)
+            except BaseException as error:
+                failure = monitor.failure or translate_error(error, load)
+                record_failure(connection, load, failure)
+                is_unexpected = isinstance(failure, UnexpectedFailure)
+                if failure is error or is_unexpected or not isinstance(error, Exception):
+                    raise
+                raise failure from error
+            complete_load(load)
+            drop_unserved_tables(connection, load.resource)  # what it has replaced
     except LoadFailed:
         raise
     except (InterfaceError, OperationalError, psycopg.Error) as error:
@@ -84,33 +104,6 @@ def run_load(load: Load, path: Path | None = None, *, progress: Progress | None 
             if Load.objects.filter(pk=load.pk, state=LoadState.QUEUED, started_at=None).exists():
                 mark_failed(load, failure)
         raise failure from error
-
-
-def _run_locked(connection: BaseDatabaseWrapper, path: Path | None, monitor: JobMonitor) -> None:
-    """Run a load, unless it is not queued, or already started."""
-    load = monitor.load
-    try:
-        load.started_at = timezone.now()
-        waiting = Load.objects.filter(pk=load.pk, state=LoadState.QUEUED, started_at=None)
-        if not waiting.update(started_at=load.started_at, heartbeat_at=load.started_at):
-            return
-        with monitor.poll_during(connection):
-            monitor.lock.wait_for_turn(load.resource_id, MAX_WAIT)
-            monitor.raise_if_cancelled()
-            clean_up_loads(load.resource)
-            _read_and_publish(path, monitor)
-    except BaseException as error:
-        failure = monitor.failure or translate_error(error, load)
-        record_failure(connection, load, failure)
-        if (
-            failure is error
-            or isinstance(failure, UnexpectedFailure)
-            or not isinstance(error, Exception)
-        ):
-            raise
-        raise failure from error
-    complete_load(load)
-    drop_unserved_tables(connection, load.resource)  # what it has replaced
 
 
 def _read_and_publish(path: Path | None, monitor: JobMonitor) -> None:
@@ -143,7 +136,19 @@ class _Monitor(Interrupter, ABC):
     def poll_during(self, connection: BaseDatabaseWrapper) -> Iterator[None]:
         """Poll during this block, unless a transaction of the caller hides the load from others."""
         is_over = Event()
-        thread = Thread(target=self._poll_until, args=[is_over, connection.alias], daemon=True)
+
+        def poll(alias: str) -> None:
+            try:
+                while not is_over.wait(POLL_INTERVAL_SECONDS):
+                    try:
+                        self._poll(connections[alias])
+                    except Error:  # the work itself meets it, too
+                        logger.warning("The database could not be asked.", exc_info=True)
+                        connections[alias].close()
+            finally:
+                connections[alias].close()
+
+        thread = Thread(target=poll, args=[connection.alias], daemon=True)
         if not connection.in_atomic_block:
             thread.start()
         try:
@@ -152,17 +157,6 @@ class _Monitor(Interrupter, ABC):
             is_over.set()
             if thread.ident:
                 thread.join()
-
-    def _poll_until(self, is_over: Event, alias: str) -> None:
-        try:
-            while not is_over.wait(POLL_INTERVAL_SECONDS):
-                try:
-                    self._poll(connections[alias])
-                except Error:  # the work itself meets it, too
-                    logger.warning("The database could not be asked.", exc_info=True)
-                    connections[alias].close()
-        finally:
-            connections[alias].close()
 
     @abstractmethod
     def _poll(self, connection: BaseDatabaseWrapper) -> None: ...
@@ -223,22 +217,17 @@ class JobMonitor(_Monitor):
         self.load.progress = self._estimate_progress()
 
     def _estimate_progress(self) -> float:
-        state = LoadState(self.load.state)
+        """Estimate indexing by the time of copying: PostgreSQL reports only a single index."""
+        state, share = LoadState(self.load.state), self._share_of_state
         start, end = _PROGRESS_RANGES[state]
-        is_indexing = state == LoadState.INDEXING
-        share = self._estimate_share_of_indexing() if is_indexing else self._share_of_state
-        return start + (end - start) * share
-
-    def _estimate_share_of_indexing(self) -> float:
-        """Estimate the share from the time of copying: PostgreSQL reports only a single index."""
-        copied_at, now = self._entered_at.get(LoadState.COPYING), monotonic()
+        now = monotonic()
+        copied_at = self._entered_at.get(LoadState.COPYING, now)
         indexed_at = self._entered_at.get(LoadState.INDEXING, now)
-        if copied_at is None or indexed_at <= copied_at:
-            return 0.0
-        copying, _end = _PROGRESS_RANGES[LoadState.COPYING]
-        indexing, end = _PROGRESS_RANGES[LoadState.INDEXING]
-        expected = (indexed_at - copied_at) * (end - indexing) / (indexing - copying)
-        return min(0.95, (now - indexed_at) / expected)
+        if state == LoadState.INDEXING and copied_at < indexed_at:
+            copying, _end = _PROGRESS_RANGES[LoadState.COPYING]
+            expected = (indexed_at - copied_at) * (end - start) / (start - copying)
+            share = min(0.95, (now - indexed_at) / expected)
+        return start + (end - start) * share
 
     def _find_failure(self) -> LoadFailed | None:
         """Read from the database why the load is to end, if it is."""

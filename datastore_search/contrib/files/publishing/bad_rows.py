@@ -16,7 +16,6 @@ from django.utils.translation import gettext as _
 from ....downloads.text_rows import disarm
 from ....field_types import (
     MAX_NUMBER_DIGITS,
-    FieldType,
     NotOfType,
     TooManyDigits,
     parse_json_value,
@@ -49,6 +48,7 @@ _NUMBER = "{number}"
 
 
 def record_unstorable_values(table: StagedTable, decisions: Sequence[Decision]) -> None:
+    """Record a row error for each text or JSON that PostgreSQL would refuse."""
     # Values of other types, such as numbers and dates, cannot hold what PostgreSQL refuses.
     types = {
         column: decision.field_type
@@ -57,38 +57,32 @@ def record_unstorable_values(table: StagedTable, decisions: Sequence[Decision]) 
     }
     for some in table.rows.split_columns(list(types)):
         table.record_errors(some, SQL("contains(value, chr(0))"), _UNSTORABLE)
-    for field_type, columns in group_columns(table, types):
-        if field_type.is_nested:
-            _record_unstorable_json(table, columns, field_type)
-
-
-def _record_unstorable_json(
-    table: StagedTable, columns: Sequence[str], field_type: FieldType
-) -> None:
-    """Examine the few suspicious texts one by one."""
     query = SQL(
         "SELECT line, name, value FROM {cells} WHERE (regexp_matches(value, {suspicious})"
         " OR strlen(value) > {long} AND regexp_matches(value, {suspicious_if_long}))"
         " AND coalesce({condition}, false)"
-    ).format(
-        cells=table.rows.select_cells(columns, has_lines=True),
-        suspicious=quote_literal(_SUSPICIOUS),
-        long=quote_literal(_LONG_TEXT_BYTES),
-        suspicious_if_long=quote_literal(_SUSPICIOUS_IF_LONG),
-        condition=bind_value(field_formats[field_type.name].condition, VALUE),
     )
-    suspects = table.connection.cursor().execute(query.text)
-    has_constants = field_type.name != "json"
-    while batch := suspects.fetchmany(_SUSPECTS_PER_BATCH):
-        errors = []
-        for line, name, text in batch:
-            if error := _find_json_error(text, has_constants=has_constants):
-                message = json.dumps(error.to_json(), ensure_ascii=False)
-                errors.append((line, table.get_name(name), text[:MAX_SHOWN_LENGTH], message))
-        if errors:
-            table.connection.executemany(
-                SQL("INSERT INTO {} VALUES (?, ?, ?, ?)").format(ROW_ERRORS).text, errors
-            )
+    for field_type, columns in group_columns(table, types):
+        if not field_type.is_nested:
+            continue
+        statement = query.format(
+            cells=table.rows.select_cells(columns, has_lines=True),
+            suspicious=quote_literal(_SUSPICIOUS),
+            long=quote_literal(_LONG_TEXT_BYTES),
+            suspicious_if_long=quote_literal(_SUSPICIOUS_IF_LONG),
+            condition=bind_value(field_formats[field_type.name].condition, VALUE),
+        )
+        suspects = table.connection.cursor().execute(statement.text)
+        while batch := suspects.fetchmany(_SUSPECTS_PER_BATCH):
+            errors = []
+            for line, name, text in batch:
+                if error := _find_json_error(text, has_constants=field_type.name != "json"):
+                    message = json.dumps(error.to_json(), ensure_ascii=False)
+                    errors.append((line, table.get_name(name), text[:MAX_SHOWN_LENGTH], message))
+            if errors:
+                table.connection.executemany(
+                    SQL("INSERT INTO {} VALUES (?, ?, ?, ?)").format(ROW_ERRORS).text, errors
+                )
 
 
 def _find_json_error(text: str, *, has_constants: bool) -> BadRow | None:

@@ -94,9 +94,9 @@ def compute_fingerprint(
 class FieldChanges:
     """The names of fields that the file adds or lacks, and a notice of each other type."""
 
-    added: tuple[str, ...] = ()
-    missing: tuple[str, ...] = ()
-    retyped: tuple[Notice, ...] = ()
+    added: tuple[str, ...]
+    missing: tuple[str, ...]
+    retyped: tuple[Notice, ...]
 
     def build_notices(self, *, replaces: bool) -> list[Notice]:
         """Build a notice of each change; ``replaces`` if missing fields are dropped."""
@@ -170,7 +170,20 @@ def build_plan(
     Raises: ``LoadFailed``.
     """
     replaces = options.mode == Mode.REPLACE or not resource.has_table
-    key, notices = _resolve_key(resource, table, options, replaces=replaces)
+    notices: list[Notice] = []
+    key = resolve_key(resource, options)
+    missing = [name for name in key if name not in table.names]
+    if replaces and options.key is None and missing:  # the resource's own key goes with its fields
+        notices.append(Notice("notice.key_dropped", fields=", ".join(missing)))
+        key, missing = (), []
+    if not replaces and resource.primary_key and list(key) != resource.primary_key:
+        raise LoadFailed("key.cannot_change", fields=", ".join(resource.primary_key))
+    if not replaces and options.mode == Mode.UPSERT and not key:
+        raise LoadFailed("key.required")
+    if missing:
+        raise LoadFailed("key.missing_field", field=missing[0])
+    if len(key) > MAX_KEY_FIELDS:
+        raise LoadFailed("key.too_many_fields", most=MAX_KEY_FIELDS)
     if replaces:
         if resource.index_kinds != resource.chosen_index_kinds:
             notices.append(Notice("notice.substrings_not_indexed"))
@@ -178,46 +191,11 @@ def build_plan(
     else:
         merging, lossless, notices = _resolve_merge_options(resource, table, options)
         decisions = decide_formats(table, merging, lossless=lossless)
-    changes = _compare_fields(resource, table, decisions)
-    record_unstorable_values(table, decisions)
-    record_key_errors(table, decisions, key)
-    change_notices = changes.build_notices(replaces=replaces)
-    ordered = (*change_notices, *notices) if replaces else (*notices, *change_notices)
-    reading = (*table.notices, *collect_type_notices(table, options, decisions))
-    told = (*reading, *explain_texts(table, decisions), *ordered)
-    return LoadPlan(load, table, options, replaces, decisions, key, changes, reading, told)
-
-
-def _resolve_key(
-    resource: Resource, table: StagedTable, options: LoadOptions, *, replaces: bool
-) -> tuple[tuple[str, ...], list[Notice]]:
-    """Resolve the key of the new table, or the key by which rows are merged; empty without one."""
-    key = resolve_key(resource, options)
-    missing = [name for name in key if name not in table.names]
-    if replaces and options.key is None and missing:  # the resource's own key goes with its fields
-        return (), [Notice("notice.key_dropped", fields=", ".join(missing))]
-    if not replaces:
-        if resource.primary_key and list(key) != resource.primary_key:
-            raise LoadFailed("key.cannot_change", fields=", ".join(resource.primary_key))
-        if options.mode == Mode.UPSERT and not key:
-            raise LoadFailed("key.required")
-    if missing:
-        raise LoadFailed("key.missing_field", field=missing[0])
-    if len(key) > MAX_KEY_FIELDS:
-        raise LoadFailed("key.too_many_fields", most=MAX_KEY_FIELDS)
-    return key, []
-
-
-def _compare_fields(
-    resource: Resource, table: StagedTable, decisions: Sequence[Decision]
-) -> FieldChanges:
-    """Compare a file with a resource; one without a table has no fields that could change."""
-    if resource.table_version_id is None:
-        return FieldChanges()
-    before = dict(resource.fields.values_list("name", "type"))
     types = (decision.field_type.name for decision in decisions)
-    now = dict(zip(table.names, types, strict=True))
-    return FieldChanges(
+    now = before = dict(zip(table.names, types, strict=True))
+    if resource.table_version_id is not None:  # without a table, no field can change
+        before = dict(resource.fields.values_list("name", "type"))
+    changes = FieldChanges(
         added=tuple(name for name in now if name not in before),
         missing=tuple(name for name in before if name not in now),
         retyped=tuple(
@@ -226,6 +204,13 @@ def _compare_fields(
             if before.get(name, kind) != kind
         ),
     )
+    record_unstorable_values(table, decisions)
+    record_key_errors(table, decisions, key)
+    change_notices = changes.build_notices(replaces=replaces)
+    ordered = (*change_notices, *notices) if replaces else (*notices, *change_notices)
+    reading = (*table.notices, *collect_type_notices(table, options, decisions))
+    told = (*reading, *explain_texts(table, decisions), *ordered)
+    return LoadPlan(load, table, options, replaces, decisions, key, changes, reading, told)
 
 
 # How a file that is merged fits the fields that there are -----------------------------------------
@@ -246,31 +231,27 @@ def _resolve_merge_options(
     count = len(known.keys() | set(table.names))
     if count > MAX_FIELDS:
         raise LoadFailed("file.too_many_fields", count=count, most=MAX_FIELDS)
-    types = dict(options.types)
-    lossless: list[str] = []
-    notices: list[Notice] = []
-    requested = options.requested_types
-    version = TableVersion.objects.filter(pk=resource.table_version_id or 0)
-    before = version.values_list("field_formats", flat=True).first() or {}
-    undecided: dict[str, str] = {}
+    types, requested = dict(options.types), options.requested_types
+    lossless, notices, undecided = [], [], {}
     for column, name, label in zip(table.columns, table.names, table.labels, strict=True):
         if name not in known:
             continue
-        type_name = known[name]
         chosen = requested.get(name) or requested.get(label) or ""
         of_type = [
             each
             for each in (chosen.split(FORMAT_SEPARATOR) if chosen else ())
-            if parse_field_format(each).field_type.name == type_name
+            if parse_field_format(each).field_type.name == known[name]
         ]
         if chosen and not of_type:
-            notices.append(Notice("notice.type_kept", field=name, type=type_name, chosen=chosen))
+            notices.append(Notice("notice.type_kept", field=name, type=known[name], chosen=chosen))
         types.pop(label, None)
         types[name] = FORMAT_SEPARATOR.join(of_type)
         if not (of_type and {name, label} & options.types.keys()):
             lossless.append(name)
         if not of_type:
-            undecided[column] = type_name
+            undecided[column] = known[name]
+    version = TableVersion.objects.filter(pk=resource.table_version_id or 0)
+    before = version.values_list("field_formats", flat=True).first() or {}
     for column, found in _find_formats(table, undecided, options, before).items():
         types[table.get_name(column)] = found.name
     return replace(options, types=types), lossless, notices
@@ -289,22 +270,21 @@ def _find_formats(
     """
     groups = list_written_groups(options.date_order)
     allowed = [*field_formats.values(), *(each for group in groups for each in group.formats)]
-    formats: dict[str, tuple[FieldFormat, ...]] = {}
+    formats: dict[str, list[FieldFormat]] = {}
+    last = {column: before.get(table.get_name(column), "") for column in types}
     for column, type_name in types.items():
-        last = before.get(table.get_name(column))
-        some = [*allowed, *([parse_field_format(last)] if last else [])]
-        formats[column] = tuple(
+        some = [*allowed, *([parse_field_format(last[column])] if last[column] else [])]
+        formats[column] = [
             each for each in dict.fromkeys(some) if each.field_type.name == type_name
-        )
+        ]
     found = {column: field_formats[type_name] for column, type_name in types.items()}
     orders = {options.date_order, SHORT_YEAR_ORDERS.get(options.date_order)} - {"", None}
     several = {column: some for column, some in formats.items() if len(some) > 1}
     for column, counts in count_matches(table, several, attrgetter("lossless_condition")).items():
         best = [each for each in formats[column] if counts[each] == max(counts.values())]
-        last = before.get(table.get_name(column))
         preferred = [
             *(best if len(best) == 1 else []),
-            *(each for each in best if each.name == last),
+            *(each for each in best if each.name == last[column]),
             *(each for each in best if each.format in orders),
             *(each for each in best if each.format in {"", "spaced"}),
         ]

@@ -17,7 +17,7 @@ from ..models import Load, RowError
 from ..types.matching import find_first_cells
 from ..types.options import LoadOptions, resolve_options
 from .bad_rows import read_row_errors
-from .plan import FieldChanges, LoadPlan, build_plan
+from .plan import FieldChanges, build_plan
 
 _MAX_ROWS, _MAX_LAST_ROWS = 20, 5
 _MAX_ROW_ERRORS = 50
@@ -114,61 +114,50 @@ def build_preview(
     resolved = resolve_options(resource, options)
     try:
         with open_table(path, resolved, name=name, interrupter=interrupter) as table:
-            return _preview_table(resource or Resource(), table, resolved)
+            plan = build_plan(Load(), resource or Resource(), table, resolved)
+            row_count, bad_rows = table.count_rows(), table.count_bad_rows()
+            row_errors = tuple(read_row_errors(plan.load, table, _MAX_ROW_ERRORS))
+            failure = plan.find_lost_fields()
+            if not failure and bad_rows and resolved.should_refuse_bad_rows:
+                failure = LoadFailed("load.bad_rows", count=bad_rows, row=row_errors[0].describe())
+            before = {
+                each.parameters["field"]: each.parameters["before"] for each in plan.changes.retyped
+            }
+            # A merge chooses the types of the resource, which no user has chosen for this load.
+            requested = resolved.requested_types
+            values = find_first_cells(
+                table, table.columns, "true", count=_MAX_VALUES, length=_MAX_VALUE_LENGTH
+            )
+            described = zip(table.columns, table.names, table.labels, plan.decisions, strict=True)
+            last = min(_MAX_LAST_ROWS, max(0, row_count - _MAX_ROWS))
+            return Preview(
+                fields=tuple(
+                    PreviewedField(
+                        name=name,
+                        label=label,
+                        format=decision.field_format.name,
+                        is_chosen=decision.is_chosen and bool({name, label} & requested.keys()),
+                        explanation=decision.explanation,
+                        values=tuple(value for _line, value in values.get(column, ())),
+                        before=before.get(name, ""),
+                        is_new=name in plan.changes.added,
+                    )
+                    for column, name, label, decision in described
+                ),
+                rows=_fetch_rows(table, "LIMIT {}", _MAX_ROWS),
+                last_rows=_fetch_rows(table, "ORDER BY rowid DESC LIMIT {}", last)[::-1],
+                row_count=row_count,
+                bad_row_count=bad_rows,
+                row_errors=row_errors,
+                notices=plan.reading_notices,
+                changes=plan.changes,
+                failure=failure,
+            )
     except Exception as error:
         shortage = find_shortage(error)
         if shortage is None:
             raise
         raise shortage from error
-
-
-def _preview_table(resource: Resource, table: StagedTable, options: LoadOptions) -> Preview:
-    plan = build_plan(Load(), resource, table, options)
-    bad_rows = table.count_bad_rows()
-    row_errors = tuple(read_row_errors(plan.load, table, _MAX_ROW_ERRORS))
-    failure = plan.find_lost_fields()
-    if not failure and bad_rows and options.should_refuse_bad_rows:
-        failure = LoadFailed("load.bad_rows", count=bad_rows, row=row_errors[0].describe())
-    row_count = table.count_rows()
-    return Preview(
-        fields=_preview_fields(plan),
-        rows=_fetch_rows(table, "LIMIT {}", _MAX_ROWS),
-        last_rows=_fetch_rows(
-            table,
-            "ORDER BY rowid DESC LIMIT {}",
-            min(_MAX_LAST_ROWS, max(0, row_count - _MAX_ROWS)),
-        )[::-1],
-        row_count=row_count,
-        bad_row_count=bad_rows,
-        row_errors=row_errors,
-        notices=plan.reading_notices,
-        changes=plan.changes,
-        failure=failure,
-    )
-
-
-def _preview_fields(plan: LoadPlan) -> tuple[PreviewedField, ...]:
-    table, retyped = plan.table, (each.parameters for each in plan.changes.retyped)
-    before = {each["field"]: each["before"] for each in retyped}
-    # A merge chooses the types of the resource, which no user has chosen for this load.
-    requested = plan.options.requested_types
-    values = find_first_cells(
-        table, table.columns, "true", count=_MAX_VALUES, length=_MAX_VALUE_LENGTH
-    )
-    described = zip(table.columns, table.names, table.labels, plan.decisions, strict=True)
-    return tuple(
-        PreviewedField(
-            name=name,
-            label=label,
-            format=decision.field_format.name,
-            is_chosen=decision.is_chosen and bool({name, label} & requested.keys()),
-            explanation=decision.explanation,
-            values=tuple(value for _line, value in values.get(column, ())),
-            before=before.get(name, ""),
-            is_new=name in plan.changes.added,
-        )
-        for column, name, label, decision in described
-    )
 
 
 def _fetch_rows(table: StagedTable, limit: str, count: int) -> tuple[tuple[str | None, ...], ...]:

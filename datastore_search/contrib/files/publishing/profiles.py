@@ -16,12 +16,12 @@ A profile is what JSON can hold; values in it are as the API shows them, texts c
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from itertools import count
 from math import inf, isfinite, nextafter
-from typing import Any, NamedTuple
+from typing import Any
 
 from django.utils import timezone
 
@@ -46,19 +46,6 @@ _MAX_DISTINCT_SHARE = 0.9
 #: Up to this number of values, the different ones are always counted.
 _MAX_VALUES_COUNTED = 1_000
 
-#: Parts of profiles, by column.
-_Parts = dict[str, dict[str, Any]]
-
-
-class _Counts(NamedTuple):
-    """What is counted of every column, in the texts of the file; lengths are in characters."""
-
-    cells: int = 0
-    empty: int = 0
-    distinct: int = 0
-    shortest: int = 0
-    longest: int = 0
-
 
 def build_profiles(table: StagedTable, decisions: Sequence[Decision]) -> dict[str, Any]:
     """
@@ -67,21 +54,42 @@ def build_profiles(table: StagedTable, decisions: Sequence[Decision]) -> dict[st
     Only DuckDB holds the values of a field in memory.
     """
     rows = table.count_rows()
-    counts = _count_cells(table, rows)
+    # Texts of the file, empty ones, different ones, and the lengths of the shortest and longest.
+    counts = dict.fromkeys(table.columns, (0, 0, 0, 0, 0))
+    for columns in _split_columns(table, table.columns, rows):
+        query = SQL(
+            "SELECT {name}, count(*), count(*) FILTER (value = ''), approx_count_distinct(value),"
+            " min(length(value)), max(length(value)) FROM {cells} {group}"
+        ).format(cells=table.rows.select_cells(columns), **_group_by_name(columns))
+        counts |= {name: tuple(found) for name, *found in table.execute(query).fetchall()}
     decided = dict(zip(table.columns, decisions, strict=True))
-    profiles = {
-        column: _build_counts(decision, rows, counts[column])
-        for column, decision in decided.items()
-    }
+    profiles: dict[str, dict[str, Any]] = {}
+    for column, decision in decided.items():
+        cells, empty, distinct, shortest, longest = counts[column]
+        is_text = decision.field_type.is_text
+        count = cells if is_text else cells - empty
+        profile = profiles[column] = {"count": count, "nulls": rows - count}
+        if is_text:
+            profile |= {"empty": empty, "shortest": shortest, "longest": longest}
+        are_different = count > _MAX_VALUES_COUNTED and distinct > count * _MAX_DISTINCT_SHARE
+        if not count:
+            profile["distinct"] = 0
+        elif are_different or longest > _MAX_COMPARED_LENGTH:
+            profile |= {"distinct": min(distinct, count), "distinct_is_estimated": True}
     kinds = {
         column: (decision.field_format.name, decision.is_chosen)
         for column, decision in decided.items()
         if profiles[column]["count"]
     }
     for _kind, columns in group_columns(table, kinds):
+        decision = decided[columns[0]]
         for some in _split_columns(table, columns, rows):
-            for column, part in _build_parts(table, some, decided, profiles, counts).items():
-                profiles[column] |= part
+            repeated = [column for column in some if "distinct" not in profiles[column]]
+            top = _find_top_values(table, repeated, decision) if repeated else {}
+            has_range = decision.field_type.has_range
+            ranges = _find_ranges(table, some, decision) if has_range else {}
+            for column in some:
+                profiles[column] |= top.get(column, {}) | ranges.get(column, {})
     return {
         "records": rows,
         "created_at": timezone.now().isoformat(),
@@ -105,62 +113,12 @@ def _group_by_name(columns: Sequence[str]) -> dict[str, Composed]:
     return {"name": quote_identifier("name"), "group": SQL("GROUP BY name")}
 
 
-def _count_cells(table: StagedTable, rows: int) -> dict[str, _Counts]:
-    """Count what is counted of every column; one that is null everywhere has nothing."""
-    counts = dict.fromkeys(table.columns, _Counts())
-    for columns in _split_columns(table, table.columns, rows):
-        query = SQL(
-            "SELECT {name}, count(*), count(*) FILTER (value = ''), approx_count_distinct(value),"
-            " min(length(value)), max(length(value)) FROM {cells} {group}"
-        ).format(cells=table.rows.select_cells(columns), **_group_by_name(columns))
-        counts |= {name: _Counts(*found) for name, *found in table.execute(query).fetchall()}
-    return counts
-
-
-def _build_counts(decision: Decision, rows: int, counts: _Counts) -> dict[str, Any]:
-    """Build the part of a profile that needs no values."""
-    is_text = decision.field_type.is_text
-    count = counts.cells if is_text else counts.cells - counts.empty
-    profile: dict[str, Any] = {"count": count, "nulls": rows - count}
-    if is_text:
-        profile |= {
-            "empty": counts.empty,
-            "shortest": counts.shortest,
-            "longest": counts.longest,
-        }
-    return profile if count else profile | {"distinct": 0}
-
-
-def _build_parts(
-    table: StagedTable,
-    columns: Sequence[str],
-    decided: Mapping[str, Decision],
-    profiles: Mapping[str, Mapping[str, Any]],
-    counts: Mapping[str, _Counts],
-) -> _Parts:
-    """Build the parts of the profiles of columns with values, which are read in the same way."""
-    decision = decided[columns[0]]
-    parts: _Parts = {}
-    repeated = []
-    for column in columns:
-        count, distinct = profiles[column]["count"], counts[column].distinct
-        are_different = count > _MAX_VALUES_COUNTED and distinct > count * _MAX_DISTINCT_SHARE
-        if are_different or counts[column].longest > _MAX_COMPARED_LENGTH:
-            parts[column] = {"distinct": min(distinct, count), "distinct_is_estimated": True}
-        else:
-            repeated.append(column)
-    if repeated:
-        parts |= _find_top_values(table, repeated, decision)
-    if decision.field_type.has_range:
-        for column, part in _build_ranges(table, columns, decision).items():
-            parts[column] |= part
-    return parts
-
-
 # Values and their counts --------------------------------------------------------------------------
 
 
-def _find_top_values(table: StagedTable, columns: Sequence[str], decision: Decision) -> _Parts:
+def _find_top_values(
+    table: StagedTable, columns: Sequence[str], decision: Decision
+) -> dict[str, dict[str, Any]]:
     """Count the different values of columns, and find the most common ones."""
     cell, text = quote_identifier("value"), quote_identifier("top", "value")
     # An inferred type has one text for each value, and so has text; in a chosen one +5 may be 5.
@@ -185,7 +143,7 @@ def _find_top_values(table: StagedTable, columns: Sequence[str], decision: Decis
             **_group_by_name(columns),
         )
     ).fetchall()
-    parts: _Parts = {}
+    parts: dict[str, dict[str, Any]] = {}
     for name, total, shown_value, number in found:
         part = parts.setdefault(name, {"distinct": total})
         if number > 1 and shown_value not in {'""', None}:  # infinite moments have no text
@@ -203,27 +161,42 @@ def _parse_value(text: str) -> Any:
     return value[:_MAX_VALUE_LENGTH] if isinstance(value, str) else value
 
 
-def _parse_number(text: str) -> float | str:
-    """Parse a number; one that a double cannot hold stays a text."""
-    number = float(text)
-    return number if Decimal(repr(number)) == Decimal(text) else text
-
-
-#: ``json.loads`` would make a decoder for each value.
-_DECODER = json.JSONDecoder(parse_float=_parse_number)
+#: ``json.loads`` would make one for each value.  A number that a double cannot hold stays a text.
+_DECODER = json.JSONDecoder(
+    parse_float=lambda text: float(text) if Decimal(repr(float(text))) == Decimal(text) else text
+)
 
 
 # Ranges and histograms ----------------------------------------------------------------------------
 
 
-def _build_ranges(table: StagedTable, columns: Sequence[str], decision: Decision) -> _Parts:
+def _find_ranges(
+    table: StagedTable, columns: Sequence[str], decision: Decision
+) -> dict[str, dict[str, Any]]:
     """Find the least and the greatest values, the means of numbers, and histograms."""
-    is_number = decision.field_type.is_number
-    positions = _select_positions(table, columns, decision)
+    kind = decision.field_type
+    cell, least, greatest = map(quote_identifier, ("value", "least", "greatest"))
+    # The texts of the file sort and read as those that are stored, or are rendered first.
+    is_canonical = not decision.is_chosen and not decision.field_format.format
+    position = "0"
+    if kind.is_integer:
+        position = "try_cast(text AS BIGINT)"
+    elif kind.is_number:
+        position = "CASE WHEN isfinite(try_cast(text AS DOUBLE)) THEN try_cast(text AS DOUBLE) END"
+    elif kind.has_day:
+        position = "epoch(try_cast(left(text, 19) AS TIMESTAMP))"
+    positions = SQL(
+        "(SELECT name, text, {position} AS position FROM (SELECT name, {text} AS text FROM {cells}"
+        " WHERE value <> ''))"
+    ).format(
+        position=SQL(position),
+        text=cell if is_canonical else _build_text(decision, cell),
+        cells=table.rows.select_cells(columns),
+    )
     # Moments are compared as texts, to the last decimal; numbers by their size.
     ends = SQL(
         "arg_min(text, position) AS least, arg_max(text, position) AS greatest"
-        if is_number
+        if kind.is_number
         else "min(text) AS least, max(text) AS greatest"
     )
     found = table.execute(
@@ -232,60 +205,35 @@ def _build_ranges(table: StagedTable, columns: Sequence[str], decision: Decision
             " min(position) AS low, max(position) AS high, avg(position) AS mean FROM {positions}"
             " WHERE position IS NOT NULL {group})"
         ).format(
-            least=_render_end(decision, "least"),
-            greatest=_render_end(decision, "greatest"),
+            least=_build_text(decision, least) if is_canonical else least,
+            greatest=_build_text(decision, greatest) if is_canonical else greatest,
             ends=ends,
             positions=positions,
             **_group_by_name(columns),
         )
     ).fetchall()
-    parts: _Parts = {}
-    bounds: dict[str, list[float]] = {}
-    for name, least, greatest, low, high, mean in found:
-        read = _parse_value if is_number else str
-        part = parts[name] = {"min": read(least), "max": read(greatest)}
+    parts: dict[str, dict[str, Any]] = {}
+    bins: dict[str, list[float]] = {}
+    for name, least_text, greatest_text, low, high, mean in found:
+        read = _parse_value if kind.is_number else str
+        part = parts[name] = {"min": read(least_text), "max": read(greatest_text)}
         # The sum of large doubles is infinite, which JSON cannot hold.
-        if is_number and isfinite(mean):
+        if kind.is_number and isfinite(mean):
             part["mean"] = float(f"{mean:.10g}")
-        shown, some_bounds = _compute_bounds(decision.field_type, low, high)
+        shown, bounds = _compute_bounds(kind, low, high)
         if shown:
             part["histogram"] = {"bounds": shown}
-            bounds[name] = some_bounds
-    for name, bins in _count_bins(table, columns, decision, bounds).items():
-        parts[name]["histogram"]["counts"] = bins
+            # DuckDB's bins include their upper bound; those of a histogram exclude it.
+            bins[name] = [nextafter(bound, -inf) for bound in bounds[1:]]
+    if bins:
+        query = SQL(
+            "SELECT {name}, histogram(CAST(position AS DOUBLE), ends) FROM {positions} JOIN"
+            " (SELECT unnest(?) AS name, unnest(CAST(? AS DOUBLE[][])) AS ends) USING (name)"
+            " WHERE position IS NOT NULL {group}"
+        ).format(positions=positions, **_group_by_name(columns))
+        for name, counts in table.execute(query, [list(bins), list(bins.values())]).fetchall():
+            parts[name]["histogram"]["counts"] = [counts[end] for end in sorted(counts)]
     return parts
-
-
-def _select_positions(table: StagedTable, columns: Sequence[str], decision: Decision) -> Composed:
-    """Build a relation of ``name``, ``text`` and ``position``: a number, null for other values."""
-    kind = decision.field_type
-    cell = quote_identifier("value")
-    text = cell if _is_canonical(decision) else _build_text(decision, cell)
-    if kind.is_integer:
-        position = "try_cast(text AS BIGINT)"
-    elif kind.is_number:
-        position = "CASE WHEN isfinite(try_cast(text AS DOUBLE)) THEN try_cast(text AS DOUBLE) END"
-    elif not kind.has_day:
-        position = "0"
-    else:
-        position = "epoch(try_cast(left(text, 19) AS TIMESTAMP))"
-    return SQL(
-        "(SELECT name, text, {position} AS position FROM (SELECT name, {text} AS text FROM {cells}"
-        " WHERE value <> ''))"
-    ).format(position=SQL(position), text=text, cells=table.rows.select_cells(columns))
-
-
-def _is_canonical(decision: Decision) -> bool:
-    """Return whether the texts of the file sort and read as those that are stored."""
-    return not decision.is_chosen and not decision.field_format.format
-
-
-def _render_end(decision: Decision, name: str) -> Composed:
-    """Build what is stored of a text of ``_select_positions``."""
-    text = quote_identifier(name)
-    if not _is_canonical(decision):
-        return text
-    return _build_text(decision, text)
 
 
 def _build_text(decision: Decision, cell: Composed) -> Composed:
@@ -303,37 +251,11 @@ def _compute_bounds(
         return [_parse_value(str(each)) for each in numbers], [float(each) for each in numbers]
     first, last = _EPOCH + timedelta(seconds=low), _EPOCH + timedelta(seconds=high)
     moments = compute_date_bounds(first, last, whole_days=not field_type.is_timestamp)
-    positions = [(moment - _EPOCH).total_seconds() for moment in moments]
-    return [_render_moment(moment, field_type) for moment in moments], positions
-
-
-def _count_bins(
-    table: StagedTable,
-    columns: Sequence[str],
-    decision: Decision,
-    bounds: Mapping[str, Sequence[float]],
-) -> dict[str, list[int]]:
-    """Count the values from each bound up to the next one, which is excluded."""
-    if not bounds:
-        return {}
-    # DuckDB's bins include their upper bound.
-    ends = [[nextafter(bound, -inf) for bound in some[1:]] for some in bounds.values()]
-    found = table.execute(
-        SQL(
-            "SELECT {name}, histogram(CAST(position AS DOUBLE), ends) FROM {positions} JOIN"
-            " (SELECT unnest(?) AS name, unnest(CAST(? AS DOUBLE[][])) AS ends) USING (name)"
-            " WHERE position IS NOT NULL {group}"
-        ).format(positions=_select_positions(table, columns, decision), **_group_by_name(columns)),
-        [list(bounds), ends],
-    ).fetchall()
-    return {name: [bins[end] for end in sorted(bins)] for name, bins in found}
-
-
-def _render_moment(moment: datetime, kind: FieldType) -> str:
-    """Write a time as the API writes values of a type."""
-    text = moment.strftime("%Y-%m-%dT%H:%M:%S.000" if kind.is_timestamp else "%Y-%m-%d")
-    year, after = text.split("-", 1)
-    return f"{year:0>4}-{after}" + ("+00:00" if kind.has_zone else "")
+    # As the API writes values of the type.
+    form = "%m-%dT%H:%M:%S.000" if field_type.is_timestamp else "%m-%d"
+    zone = "+00:00" if field_type.has_zone else ""
+    shown = [f"{moment.year:0>4}-{moment.strftime(form)}{zone}" for moment in moments]
+    return shown, [(moment - _EPOCH).total_seconds() for moment in moments]
 
 
 MAX_BINS = 20
@@ -346,7 +268,6 @@ _WIDTHS_SECONDS = (
 )
 _WIDTHS_MONTHS = (1, 3, *(12 * years for years in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)))
 
-_FIRST = datetime.min.replace(tzinfo=UTC)
 _LAST = datetime.max.replace(tzinfo=UTC)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _FIRST_MONDAY = datetime(1970, 1, 5, tzinfo=UTC)
@@ -355,22 +276,17 @@ _FIRST_MONDAY = datetime(1970, 1, 5, tzinfo=UTC)
 def compute_number_bounds(low: float, high: float, *, whole: bool) -> list[Decimal]:
     """Compute bounds from ``low`` to ``high``: multiples of 1, 2, 5, 10, 20 and so on."""
     first, last = Decimal(repr(low)), Decimal(repr(high))
-    for width in _iterate_widths(last - first, whole=whole):
-        start = first // width * width
-        if start > first:  # the division of negative decimals goes towards zero
-            start -= width
-        bins = int((last - start) / width) + 1
-        if bins <= MAX_BINS:
-            return [start + width * number for number in range(bins + 1)]
-    return []
-
-
-def _iterate_widths(span: Decimal, *, whole: bool) -> Iterator[Decimal]:
-    """Iterate over widths of bins, each wider than the one before."""
-    lowest = span.adjusted() - 2
+    lowest = (last - first).adjusted() - 2
     for exponent in count(max(0, lowest) if whole else lowest):
         for digit in (1, 2, 5):
-            yield Decimal(digit).scaleb(exponent)
+            width = Decimal(digit).scaleb(exponent)
+            start = first // width * width
+            if start > first:  # the division of negative decimals goes towards zero
+                start -= width
+            bins = int((last - start) / width) + 1
+            if bins <= MAX_BINS:
+                return [start + width * number for number in range(bins + 1)]
+    return []
 
 
 def compute_date_bounds(low: datetime, high: datetime, *, whole_days: bool) -> list[datetime]:
@@ -380,42 +296,20 @@ def compute_date_bounds(low: datetime, high: datetime, *, whole_days: bool) -> l
     The last bound is at most the last moment that a ``datetime`` can hold.
     """
     for seconds in _WIDTHS_SECONDS:
-        may_be_narrow = seconds >= _DAY or not whole_days
         width = timedelta(seconds=seconds)
-        if may_be_narrow and (bounds := _compute_even_bounds(low, high, width)):
-            return bounds
-    for months in _WIDTHS_MONTHS:
-        if bounds := _compute_month_bounds(low, high, months):
-            return bounds
-    return []
-
-
-def _compute_even_bounds(low: datetime, high: datetime, width: timedelta) -> list[datetime]:
-    """Compute bounds at the same distance; none if there would be too many."""
-    since = _FIRST_MONDAY if width == timedelta(weeks=1) else _EPOCH
-    start = since + (low - since) // width * width
-    bins = (high - start) // width + 1
-    if bins > MAX_BINS:
-        return []
-    offsets = (width * number for number in range(bins + 1))
-    return [start + offset if offset <= _LAST - start else _LAST for offset in offsets]
-
-
-def _compute_month_bounds(low: datetime, high: datetime, width: int) -> list[datetime]:
-    """Compute bounds at beginnings of months, ``width`` months apart; none if too many."""
+        since = _FIRST_MONDAY if width == timedelta(weeks=1) else _EPOCH
+        start = since + (low - since) // width * width
+        bins = (high - start) // width + 1
+        if bins <= MAX_BINS and (seconds >= _DAY or not whole_days):
+            offsets = (width * number for number in range(bins + 1))
+            return [start + offset if offset <= _LAST - start else _LAST for offset in offsets]
+    # Months are counted from year 0, which a ``datetime`` cannot hold.
     first, last = (moment.year * 12 + moment.month - 1 for moment in (low, high))
-    start = first // width * width
-    bins = (last - start) // width + 1
-    if bins > MAX_BINS:
-        return []
-    return [_find_month_start(start + width * number) for number in range(bins + 1)]
-
-
-def _find_month_start(number: int) -> datetime:
-    """Find the first moment of a month, counted from year 0, which a ``datetime`` cannot hold."""
-    year, month = divmod(number, 12)
-    if not year:
-        return _FIRST
-    if year > _LAST.year:
-        return _LAST
-    return datetime(year, month + 1, 1, tzinfo=UTC)
+    months = next(each for each in _WIDTHS_MONTHS if last // each - first // each < MAX_BINS)
+    bounds = []
+    for number in range(first // months, last // months + 2):
+        year, month = divmod(number * months, 12)
+        is_known = 0 < year <= _LAST.year
+        beyond = _LAST if year else datetime.min.replace(tzinfo=UTC)
+        bounds.append(datetime(year, month + 1, 1, tzinfo=UTC) if is_known else beyond)
+    return bounds

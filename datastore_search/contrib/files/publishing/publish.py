@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from itertools import islice
 
 from django.db import Error, IntegrityError
@@ -16,7 +17,6 @@ from ....messages.writing import KeyNotUnique
 from ....models import Field, Resource, TableSettings, TableVersion
 from ....writing import MAX_INDEXED_VALUE_BYTES, Method, Writer
 from ....writing.history import record_changes
-from ....writing.records import Rows
 from ..conf import conf
 from ..formats.duckdb_sql import SQL
 from ..formats.staging import StagedTable, quote_message
@@ -111,14 +111,30 @@ def _build_field(resource: Resource, name: str, label: str, type_name: str) -> F
     return Field(resource=resource, name=name, label=label, type=type_name)
 
 
+@contextmanager
+def _name_duplicate_key(plan: LoadPlan) -> Iterator[None]:
+    """Say which fields are the key that records share, also where PostgreSQL alone equates them."""
+    try:
+        yield
+    except (IntegrityError, KeyNotUnique) as error:
+        raise LoadFailed("key.duplicate", fields=", ".join(plan.key)) from error
+
+
 # Replacing ----------------------------------------------------------------------------------------
 
 
 def replace_records(plan: LoadPlan, progress: ProgressReporter) -> None:
     """Make a new table version of a file's rows, and let the resource serve it."""
-    load, settings = plan.load, plan.load.resource.table_settings
+    load, settings, rows = plan.load, plan.load.resource.table_settings, plan.table.count_rows()
     profiles = build_profiles(plan.table, plan.decisions)
-    indexes = _choose_indexes(plan)
+    # A small table needs no order index, and a long value gets none.
+    lengths = plan.table.measure_longest_values() if rows > _MAX_ROWS_WITHOUT_ORDER_INDEX else ()
+    ordered = {
+        name: kind
+        for (name, kind), length in zip(plan.types.items(), lengths, strict=False)
+        if length <= _MAX_ORDERED_VALUE_BYTES
+    }
+    indexes = load.resource.choose_indexes(ordered)
     progress.enter_state(LoadState.COPYING)
     with begin_load_transaction(plan.connection, load.pk):
         version = TableVersion.objects.create(
@@ -130,19 +146,37 @@ def replace_records(plan: LoadPlan, progress: ProgressReporter) -> None:
     version.profiles, version.field_formats = profiles, plan.field_formats
     try:
         table = NewTable(version.pk, load.pk, settings.weights)
-        load.record_count = version.record_count = _fill_table(
-            plan, table, version.language, indexes, progress
-        )
-        distinct = {name: profiles["fields"][name]["distinct"] for name in indexes.orders}
-        version.value_counts = count_common_values(
+        max_connections = 1
+        cells = rows * len(plan.table.names) if is_wide(plan.table) else 0
+        if rows > _MAX_ROWS_OF_ONE_CONNECTION or cells > _MAX_CELLS_OF_ONE_CONNECTION:
+            max_connections = count_load_connections(plan.connection, conf.LOAD_CONNECTIONS)
+        batches = render_rows(plan.table, plan.decisions, progress.report_rows)
+        load.record_count = version.record_count = create_records(
             plan.connection,
             table,
-            [
-                name
-                for name, count in distinct.items()
-                if count <= _MAX_COUNTED_VALUES and field_types[plan.types[name]].is_text
-            ],
-            min_records=_MIN_RECORDS_OF_COUNTED_VALUE,
+            language=version.language,
+            batches=([record for _line, record in batch] for batch in batches),
+            max_connections=max_connections,
+        )
+        progress.enter_state(LoadState.INDEXING)
+        create_indexes(
+            plan.connection,
+            table,
+            indexes,
+            memory_bytes=core_conf.LOAD_MEMORY_BYTES,
+            max_connections=max_connections,
+        )
+        if plan.key:
+            with _name_duplicate_key(plan), begin_load_transaction(plan.connection, load.pk):
+                set_key(plan.connection, table.id, plan.key)
+        distinct = {name: profiles["fields"][name]["distinct"] for name in indexes.orders}
+        counted = [
+            name
+            for name, count in distinct.items()
+            if count <= _MAX_COUNTED_VALUES and field_types[plan.types[name]].is_text
+        ]
+        version.value_counts = count_common_values(
+            plan.connection, table, counted, min_records=_MIN_RECORDS_OF_COUNTED_VALUE
         )
         _publish_version(plan, version, indexes, settings, progress)
     except BaseException:
@@ -150,50 +184,6 @@ def replace_records(plan: LoadPlan, progress: ProgressReporter) -> None:
         with suppress(Error):
             drop_record_table(plan.connection, version.pk)
         raise
-
-
-def _choose_indexes(plan: LoadPlan) -> Indexes:
-    """Choose the indexes: a small table needs no order index, and a long value gets none."""
-    resource = plan.load.resource
-    if plan.table.count_rows() <= _MAX_ROWS_WITHOUT_ORDER_INDEX:
-        return resource.choose_indexes({})
-    measured = zip(plan.types.items(), plan.table.measure_longest_values(), strict=True)
-    return resource.choose_indexes(
-        {name: kind for (name, kind), length in measured if length <= _MAX_ORDERED_VALUE_BYTES}
-    )
-
-
-def _fill_table(
-    plan: LoadPlan, table: NewTable, language: str, indexes: Indexes, progress: ProgressReporter
-) -> int:
-    """Copy the rows into the new record table, index it, and set its key."""
-    rows, max_connections = plan.table.count_rows(), 1
-    cells = rows * len(plan.table.names) if is_wide(plan.table) else 0
-    if rows > _MAX_ROWS_OF_ONE_CONNECTION or cells > _MAX_CELLS_OF_ONE_CONNECTION:
-        max_connections = count_load_connections(plan.connection, conf.LOAD_CONNECTIONS)
-    batches = render_rows(plan.table, plan.decisions, progress.report_rows)
-    count = create_records(
-        plan.connection,
-        table,
-        language=language,
-        batches=([record for _line, record in batch] for batch in batches),
-        max_connections=max_connections,
-    )
-    progress.enter_state(LoadState.INDEXING)
-    create_indexes(
-        plan.connection,
-        table,
-        indexes,
-        memory_bytes=core_conf.LOAD_MEMORY_BYTES,
-        max_connections=max_connections,
-    )
-    if plan.key:
-        try:
-            with begin_load_transaction(plan.connection, plan.load.pk):
-                set_key(plan.connection, table.id, plan.key)
-        except IntegrityError as error:
-            raise LoadFailed("key.duplicate", fields=", ".join(plan.key)) from error
-    return count
 
 
 def _publish_version(
@@ -209,7 +199,23 @@ def _publish_version(
         resource = Resource.objects.select_for_update().filter(pk=load.resource_id).first()
         if resource is None:
             raise LoadFailed("load.resource_deleted")
-        _save_fields(resource, plan, indexes)
+        # What people wrote about a field stays.
+        known, types = {field.name: field for field in resource.fields.all()}, plan.types
+        resource.fields.exclude(name__in=plan.table.names).delete()
+        fields = []
+        described = zip(plan.table.names, plan.table.labels, strict=True)
+        for position, (name, label) in enumerate(described):
+            field = known.get(name) or _build_field(resource, name, label, types[name])
+            field.position, field.type, field.is_sparse = position, types[name], False
+            field.has_order_index = name in indexes.orders
+            fields.append(field)
+        Field.objects.bulk_create(
+            fields,
+            update_conflicts=True,
+            unique_fields=["resource", "name"],
+            update_fields=["position", "type", "is_sparse", "has_order_index"],
+            batch_size=_FIELDS_PER_STATEMENT,
+        )
         version.published_at = load.finished_at = timezone.now()
         version.fingerprint = compute_fingerprint(load, plan.options, plan.key, settings)
         version.profiles["fingerprint"] = version.fingerprint
@@ -223,58 +229,66 @@ def _publish_version(
     load.resource = resource
 
 
-def _save_fields(resource: Resource, plan: LoadPlan, indexes: Indexes) -> None:
-    """Save the fields of the new records; what people wrote about a field stays."""
-    known, types = {field.name: field for field in resource.fields.all()}, plan.types
-    resource.fields.exclude(name__in=plan.table.names).delete()
-    fields = []
-    for position, (name, label) in enumerate(zip(plan.table.names, plan.table.labels, strict=True)):
-        field = known.get(name) or _build_field(resource, name, label, types[name])
-        field.position, field.type, field.is_sparse = position, types[name], False
-        field.has_order_index = name in indexes.orders
-        fields.append(field)
-    Field.objects.bulk_create(
-        fields,
-        update_conflicts=True,
-        unique_fields=["resource", "name"],
-        update_fields=["position", "type", "is_sparse", "has_order_index"],
-        batch_size=_FIELDS_PER_STATEMENT,
-    )
-
-
 # Merging: append or upsert, in one transaction under the lock of writers --------------------------
 
 
 def merge_records(plan: LoadPlan, progress: ProgressReporter) -> None:
+    """Add fields, key and records, and record the change."""
+    load, options, types = plan.load, plan.options, plan.types
     progress.enter_state(LoadState.COPYING)
-    version = plan.load.resource.table_version
+    version = load.resource.table_version
     beside = name_record_table(version.pk) if version is not None and version.is_placed else ""
     batches = render_rows(plan.table, plan.decisions, progress.report_rows)
-    rows = stage_rows(plan.connection, plan.load.pk, batches, beside)
+    rows = stage_rows(plan.connection, load.pk, batches, beside)
     progress.enter_state(LoadState.INDEXING)
     lengths = dict(zip(plan.table.names, plan.table.measure_longest_values(), strict=True))
     if max(lengths.values(), default=0) > MAX_INDEXED_VALUE_BYTES:
         # Dropping an index locks the table, so it is a short transaction.
-        with begin_load_transaction(plan.connection, plan.load.pk):
+        with begin_load_transaction(plan.connection, load.pk):
             _lock_resource(plan).drop_outgrown_order_indexes(lambda name: lengths.get(name, 0))
     is_refused = False
-    with begin_load_transaction(plan.connection, plan.load.pk):
+    with begin_load_transaction(plan.connection, load.pk):
         writer = _lock_resource(plan)
         if _can_find_taken_keys(plan):
             error = quote_message(BadRow("row.existing_key"))
             taken = SQL("line IN (SELECT unnest(?::BIGINT[]))")
             for lines in writer.list_known(rows, plan.key):
                 record_bad_keys(plan.table, plan.key, error, taken, [lines])
-            is_refused = bool(plan.table.count_row_errors()) and plan.options.should_refuse_bad_rows
+            is_refused = bool(plan.table.count_row_errors()) and options.should_refuse_bad_rows
             if not is_refused:
                 _save_row_errors(plan)
         if not is_refused:
-            _merge(plan, writer, rows)
+            known = writer.resource.types
+            writer.add_fields(
+                [
+                    _build_field(writer.resource, name, label, types[name])
+                    for name, label in zip(plan.table.names, plan.table.labels, strict=True)
+                    if name not in known
+                ]
+            )
+            with _name_duplicate_key(plan):
+                if not writer.resource.primary_key:
+                    writer.set_key(plan.key)
+                method = Method.UPSERT if options.mode == Mode.UPSERT else Method.INSERT
+                writer.merge(rows, method, plan.table.names)
+            added, changed = writer.counts["added"], writer.counts["updated"]
+            load.record_count = plan.table.count_rows() if method is Method.UPSERT else added
+            load.finished_at = timezone.now()
+            same = load.record_count - added - changed
+            merged = Notice("notice.records_merged", added=added, changed=changed, same=same)
+            load.notices = [*load.notices, merged.to_json()]
+            load.save(update_fields=["notices"])
+            fingerprint = compute_fingerprint(
+                load, options, plan.key, writer.resource.table_settings
+            )
+            writer.record_changes(load.starter, fingerprint, plan.field_formats)
+            save_options(writer.resource, options, units=plan.units)
+            drop_staging_table(plan.connection, load.pk)
             progress.enter_state(LoadState.READY)
     if is_refused:
         _save_row_errors(plan)
-        raise_row_errors(plan.load)
-    plan.load.resource = writer.resource
+        raise_row_errors(load)
+    load.resource = writer.resource
 
 
 def _lock_resource(plan: LoadPlan) -> Writer:
@@ -292,36 +306,3 @@ def _lock_resource(plan: LoadPlan) -> Writer:
     if not is_same:
         raise LoadFailed("load.resource_changed")
     return writer
-
-
-def _merge(plan: LoadPlan, writer: Writer, rows: Rows) -> None:
-    """Add fields, key and records, and record the change."""
-    load, options, types, known = plan.load, plan.options, plan.types, writer.resource.types
-    writer.add_fields(
-        [
-            _build_field(writer.resource, name, label, types[name])
-            for name, label in zip(plan.table.names, plan.table.labels, strict=True)
-            if name not in known
-        ]
-    )
-    try:
-        if not writer.resource.primary_key:
-            writer.set_key(plan.key)
-        method = Method.UPSERT if options.mode == Mode.UPSERT else Method.INSERT
-        writer.merge(rows, method, plan.table.names)
-    except (IntegrityError, KeyNotUnique) as error:  # the former for what PostgreSQL alone equates
-        raise LoadFailed("key.duplicate", fields=", ".join(plan.key)) from error
-    added, changed = writer.counts["added"], writer.counts["updated"]
-    load.record_count = plan.table.count_rows() if method is Method.UPSERT else added
-    load.finished_at = timezone.now()
-    same = load.record_count - added - changed
-    merged = Notice("notice.records_merged", added=added, changed=changed, same=same)
-    load.notices = [*load.notices, merged.to_json()]
-    load.save(update_fields=["notices"])
-    writer.record_changes(
-        load.starter,
-        compute_fingerprint(load, options, plan.key, writer.resource.table_settings),
-        plan.field_formats,
-    )
-    save_options(writer.resource, options, units=plan.units)
-    drop_staging_table(plan.connection, load.pk)

@@ -41,9 +41,30 @@ def render_rows(
     """
     done, total = 0, table.count_rows()
     report_rows(done, total)
-    build = _build_lists if is_wide(table) else _build_members
+    members: list[Composed] = []
+    described = zip(table.columns, table.names, decisions, strict=True)
+    if is_wide(table):
+        groups: defaultdict[FieldFormat, list[tuple[str, str]]] = defaultdict(list)
+        for column, name, decision in described:
+            groups[decision.field_format].append((column, name))
+        for field_format, columns in groups.items():
+            for start in range(0, len(columns), _COLUMNS_PER_LIST):
+                some = columns[start : start + _COLUMNS_PER_LIST]
+                joined = SQL(
+                    "array_to_string(list_transform([{cells}],"
+                    " lambda value, position: ([{keys}])[position] || {value}), ',')"
+                ).format(
+                    cells=SQL(", ").join(quote_identifier(column) for column, _name in some),
+                    keys=SQL(", ").join(quote_literal(dump_json(name) + ":") for _, name in some),
+                    value=field_format.build_json_value(SQL("value")),
+                )
+                members.append(joined)
+    else:
+        for column, name, decision in described:
+            value = decision.field_format.build_json_value(quote_identifier(column))
+            members.append(SQL("{} || {}").format(quote_literal(dump_json(name) + ":"), value))
     query = SQL("SELECT line, '{{' || concat_ws(',', {}) || '}}' FROM {}").format(
-        SQL(", ").join(build(table, decisions)), STAGED_ROWS
+        SQL(", ").join(members), STAGED_ROWS
     )
     size = max(1, _CELLS_PER_BATCH // len(table.names)) if is_wide(table) else _ROWS_PER_BATCH
     for condition in table.rows.split(table.columns, _MAX_BYTES_PER_STATEMENT):
@@ -52,30 +73,6 @@ def render_rows(
             yield batch
             done += len(batch)
             report_rows(done, total)
-
-
-def _build_members(table: StagedTable, decisions: Sequence[Decision]) -> Iterator[Composed]:
-    for column, name, decision in zip(table.columns, table.names, decisions, strict=True):
-        value = decision.field_format.build_json_value(quote_identifier(column))
-        yield SQL("{} || {}").format(quote_literal(dump_json(name) + ":"), value)
-
-
-def _build_lists(table: StagedTable, decisions: Sequence[Decision]) -> Iterator[Composed]:
-    """Build the members of columns that have one format, joined by commas."""
-    groups: defaultdict[FieldFormat, list[tuple[str, str]]] = defaultdict(list)
-    for column, name, decision in zip(table.columns, table.names, decisions, strict=True):
-        groups[decision.field_format].append((column, name))
-    for field_format, columns in groups.items():
-        for start in range(0, len(columns), _COLUMNS_PER_LIST):
-            some = columns[start : start + _COLUMNS_PER_LIST]
-            yield SQL(
-                "array_to_string(list_transform([{cells}],"
-                " lambda value, position: ([{keys}])[position] || {value}), ',')"
-            ).format(
-                cells=SQL(", ").join(quote_identifier(column) for column, _name in some),
-                keys=SQL(", ").join(quote_literal(dump_json(name) + ":") for _, name in some),
-                value=field_format.build_json_value(SQL("value")),
-            )
 
 
 def find_line(table: StagedTable, row: int | str) -> int | str:

@@ -64,16 +64,13 @@ class NewTable:
 
 
 class _Batch(NamedTuple):
-    """Records to copy, with their numbers."""
+    """Records to copy, with the number of the first one."""
 
-    numbers: range
+    first: int
     records: Sequence[str]
 
     def render(self) -> str:
-        return "".join(
-            f"{number}\x02{record}\n"
-            for number, record in zip(self.numbers, self.records, strict=True)
-        )
+        return "".join(f"{each}\x02{text}\n" for each, text in enumerate(self.records, self.first))
 
 
 #: The batches that wait for a connection; None ends the stream of one.
@@ -120,57 +117,48 @@ def create_records(
 
     Raises: ``UnstorableRecord`` when PostgreSQL refuses one.
     """
-    numbered = _number_records(batches)
+    target, count = quote_record_table(table.id), 0
     if max_connections == 1 or connection.in_atomic_block:
-        return _fill_by_one(connection, table, language, numbered)
+        # In the transaction that makes the table, ``COPY … FREEZE`` writes the rows once.
+        copying = _build_copy(target, "_id, data", ", FREEZE")
+        with begin_load_transaction(connection, table.load_id), connection.cursor() as cursor:
+            create_table(connection, table.id, language=language, weights=table.weights)
+            with _name_refused_row(), cursor.copy(copying) as lines:
+                for records in batches:
+                    lines.write(_Batch(count + 1, records).render())
+                    count += len(records)
+            _set_next_id(connection, table.id, count + 1)
+        return count
     with begin_load_transaction(connection, table.load_id):
         create_table(connection, table.id, language=language, weights=table.weights)
-    count = _fill_by_several(connection.alias, table, numbered, max_connections)
-    with begin_load_transaction(connection, table.load_id):
-        _set_next_id(connection, table.id, count + 1)
-    return count
+    work = _Work(max_connections)
 
+    def copy_work() -> None:
+        """Copy batches over a connection of this thread, until the end."""
+        with (
+            closing(connections[connection.alias]) as own,
+            begin_load_transaction(own, table.load_id),
+            own.cursor() as cursor,
+        ):
+            while batch := work.get():
+                copying = _build_copy(target, "_id, data")
+                with _name_refused_row(batch.first), cursor.copy(copying) as lines:
+                    lines.write(batch.render())
 
-def _number_records(batches: Iterable[Sequence[str]]) -> Iterator[_Batch]:
-    first = 1
-    for records in batches:
-        numbers = range(first, first + len(records))
-        yield _Batch(numbers, records)
-        first = numbers.stop
-
-
-def _fill_by_one(
-    connection: BaseDatabaseWrapper, table: NewTable, language: str, batches: Iterable[_Batch]
-) -> int:
-    """Fill the table in the transaction that makes it: ``COPY … FREEZE`` writes the rows once."""
-    count = 0
-    copying = _build_copy(quote_record_table(table.id), "_id, data", ", FREEZE")
-    with begin_load_transaction(connection, table.load_id), connection.cursor() as cursor:
-        create_table(connection, table.id, language=language, weights=table.weights)
-        with _name_refused_row(), cursor.copy(copying) as lines:
-            for batch in batches:
-                lines.write(batch.render())
-                count += len(batch.numbers)
-        _set_next_id(connection, table.id, count + 1)
-    return count
-
-
-def _fill_by_several(
-    alias: str, table: NewTable, batches: Iterable[_Batch], max_connections: int
-) -> int:
-    count, work = 0, _Work(max_connections)
     with ThreadPoolExecutor(max_connections) as pool:
-        running = [pool.submit(_copy_work, alias, table, work) for _ in range(max_connections)]
+        running = [pool.submit(copy_work) for _ in range(max_connections)]
         try:
-            for batch in batches:
-                if not _put_batch(batch, work, running):
+            for records in batches:
+                if not _put_batch(_Batch(count + 1, records), work, running):
                     break
-                count += len(batch.numbers)
+                count += len(records)
         finally:
             for _future in running:
                 _put_batch(None, work, running)
     for future in running:
         future.result()
+    with begin_load_transaction(connection, table.load_id):
+        _set_next_id(connection, table.id, count + 1)
     return count
 
 
@@ -183,19 +171,6 @@ def _put_batch(batch: _Batch | None, work: _Work, running: list[Future[None]]) -
             continue
         break
     return not any(future.done() and future.exception() for future in running)
-
-
-def _copy_work(alias: str, table: NewTable, work: _Work) -> None:
-    """Copy batches over a connection of this thread, until the end."""
-    copying = _build_copy(quote_record_table(table.id), "_id, data")
-    with (
-        closing(connections[alias]) as connection,
-        begin_load_transaction(connection, table.load_id),
-        connection.cursor() as cursor,
-    ):
-        while batch := work.get():
-            with _name_refused_row(batch.numbers.start), cursor.copy(copying) as lines:
-                lines.write(batch.render())
 
 
 def _build_copy(
@@ -263,20 +238,16 @@ def create_indexes(
     with begin_load_transaction(connection, table.load_id):
         analyze_records(connection, table.id)
     if max_connections > 1:
-        _freeze(connection, table)
-
-
-def _freeze(connection: BaseDatabaseWrapper, table: NewTable) -> None:
-    """Mark all records as visible to every transaction, so that an index-only scan counts keys."""
-    vacuum = sql.SQL("{} VACUUM (FREEZE, INDEX_CLEANUP off, TRUNCATE off) {}").format(
-        sql.SQL(build_statement_comment(table.load_id)), quote_record_table(table.id)
-    )
-    try:
-        execute(connection, vacuum)
-    except OperationalError as error:
-        # A limit of the portal has ended it, or the cancellation of the load; the load checks that.
-        if not isinstance(error.__cause__, errors.QueryCanceled | errors.LockNotAvailable):
-            raise
+        # All records become visible to every transaction, so that an index-only scan counts keys.
+        vacuum = sql.SQL("{} VACUUM (FREEZE, INDEX_CLEANUP off, TRUNCATE off) {}").format(
+            sql.SQL(build_statement_comment(table.load_id)), quote_record_table(table.id)
+        )
+        try:
+            execute(connection, vacuum)
+        except OperationalError as error:
+            # A limit of the portal ended it, or the cancellation of the load; the load checks that.
+            if not isinstance(error.__cause__, errors.QueryCanceled | errors.LockNotAvailable):
+                raise
 
 
 def count_common_values(
