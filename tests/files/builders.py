@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from django.db import connection
@@ -10,14 +11,14 @@ from datastore_search.contrib.files.models import Load
 from datastore_search.contrib.files.tables.filling import NewTable, create_records
 from datastore_search.models import Resource, TableVersion
 
-from ..builders import SURVEY, create_resource
+from ..builders import SURVEY, create_resource, make_writer_token
+from ..core.writing.tables import Table
 from .files import load_text
 
 
 def make_loaded_resource(
     csv: str | bytes = SURVEY, *, types: dict[str, str] | None = None, **values: Any
 ) -> Resource:
-    """Make a resource and load a CSV into it."""
     return load_csv(create_resource(**values), csv, types=types)
 
 
@@ -42,7 +43,17 @@ def make_unpublished_version(load: Load) -> TableVersion:
     return version
 
 
+def make_loaded_table(csv: str, **options: Any) -> Table:
+    """Make a table of a file, and a user who may write to it."""
+    table = Table(make_writer_token())
+    load_text(Resource.objects.create(name="r", pk=table.id), csv, **options)
+    return table
+
+
+def list_files(folder: Path) -> list[Path]:
+    return [path for path in folder.rglob("*") if path.is_file()]
+
+
 def get_version_id(load: Load) -> int:
-    """Return the number of the table version that a load has made."""
     version = TableVersion.objects.get(loads=load)
     return int(version.pk)

@@ -28,7 +28,6 @@ def build_archive(members: Mapping[str, str | bytes]) -> bytes:
 
 
 def edit_archive(archive: bytes, changes: Mapping[str, Callable[[str], str]]) -> bytes:
-    """Change the text of some members of a zip."""
     with ZipFile(io.BytesIO(archive)) as source:
         members = {name: source.read(name) for name in source.namelist()}
     for name, change in changes.items():
@@ -50,7 +49,6 @@ def save_workbook(workbook: Workbook) -> bytes:
 
 
 def build_sheet(*rows: list[object], title: str = "Sheet") -> tuple[Workbook, Worksheet]:
-    """Build a workbook with one sheet of rows."""
     workbook = Workbook()
     sheet = workbook.worksheets[0]
     sheet.title = title
@@ -105,7 +103,6 @@ def build_ods_table(name: str, *rows: str) -> str:
 
 
 def build_ods_cell(kind: str, text: str, **attributes: str) -> str:
-    """Build a cell."""
     attributes_xml = "".join(
         f' office:{name.replace("_", "-")}="{value}"' for name, value in attributes.items()
     )
@@ -116,7 +113,6 @@ def build_ods_cell(kind: str, text: str, **attributes: str) -> str:
 
 
 def build_ods_texts(*texts: str) -> str:
-    """Build cells of text."""
     return "".join(build_ods_cell("string", text) for text in texts)
 
 
@@ -124,7 +120,6 @@ def build_ods_texts(*texts: str) -> str:
 
 
 def build_parquet(query: str) -> bytes:
-    """Write the answer to a query as Parquet."""
     with TemporaryDirectory() as folder:
         path = Path(folder, "made.parquet")
         duckdb.execute(f"COPY ({query}) TO '{path}' (FORMAT parquet, COMPRESSION zstd)")

@@ -59,7 +59,6 @@ def read_types(resource: Resource) -> dict[str, str]:
 
 
 def list_row_errors(load: Load) -> list[tuple[int, str, str, str]]:
-    """List line, field, value and reason of each bad row."""
     return [(row.line, row.field, row.value, row.reason) for row in load.row_errors.all()]
 
 

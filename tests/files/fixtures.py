@@ -23,7 +23,6 @@ def no_wait_for_a_commit(request: pytest.FixtureRequest, monkeypatch: pytest.Mon
 
 @pytest.fixture
 def read_here() -> Iterator[None]:
-    """Files are read in the process of the test."""
     with read_in_test_process():
         yield
 

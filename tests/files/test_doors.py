@@ -84,7 +84,6 @@ def door(request: pytest.FixtureRequest) -> Door:
 
 @pytest.fixture
 def stock(db: None) -> Resource:
-    """Three records with a key."""
     return create_resource("stock", STOCK, types=TYPES, primary_key=["code"])
 
 

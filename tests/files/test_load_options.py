@@ -56,18 +56,12 @@ OFFERED = [
 
 
 def get_sample(name: str) -> Any:
-    """A value that is not the default."""
     option = load_options[name]
     return SAMPLES.get(name) or next(reversed(option.choices), OF_KIND[option.kind])
 
 
 def make_options(name: str, value: Any = None) -> LoadOptions:
     return LoadOptions(**{name: value or get_sample(name)})
-
-
-@pytest.fixture
-def empty(no_resource: None) -> Resource:
-    return Resource.objects.create(name="empty")
 
 
 def write_input(value: Any) -> Any:

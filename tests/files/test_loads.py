@@ -18,15 +18,12 @@ from datastore_search.contrib.files.tables.locks import hold_job_lock
 from datastore_search.database.tables import list_record_tables
 from datastore_search.models import Resource, TableVersion
 
-from ..builders import SURVEY, ask, get_ids, get_result
+from ..builders import SURVEY, ask, get_ids
 from .builders import load_csv, make_loaded_resource, make_unpublished_version
 from .failures import fails_with
+from .files import read_records
 
-
-@pytest.fixture(autouse=True)
-def no_tables_of_others(db: None) -> None:
-    """Drop the tables that a test with its own transactions may have left."""
-    clean_up_loads()
+pytestmark = pytest.mark.usefixtures("no_tables_of_others")
 
 
 @pytest.fixture
@@ -34,13 +31,6 @@ def path(tmp_path: Path) -> Path:
     path = tmp_path / "file.csv"
     path.write_text("a,b\n1,x\n2,y\n")
     return path
-
-
-def read_records(resource: Resource) -> list[dict[str, Any]]:
-    records: list[dict[str, Any]] = get_result(ask(Client(), {"resource_id": str(resource.pk)}))[
-        "records"
-    ]
-    return records
 
 
 def test_a_load_records_what_it_did(db: None, path: Path) -> None:
@@ -59,33 +49,25 @@ def test_a_load_records_what_it_did(db: None, path: Path) -> None:
     assert load.finished_at >= load.created_at
 
 
-def test_a_load_passes_through_its_states(
+def test_a_load_passes_through_its_states_and_reports_all_rows(
     db: None, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    seen: list[LoadState] = []
+    path.write_text("a\n" + "1\n" * 5000)
+    states: list[LoadState] = []
+    reported: list[tuple[int, int]] = []
     enter_state = JobMonitor.enter_state
 
     def record_state(monitor: JobMonitor, state: LoadState) -> None:
-        seen.append(state)
+        states.append(state)
         enter_state(monitor, state)
 
     monkeypatch.setattr(JobMonitor, "enter_state", record_state)
 
-    load_file(Resource.objects.create(name="r"), path)
+    load_file(Resource.objects.create(name="r"), path, progress=lambda *n: reported.append(n))
 
-    assert seen == [LoadState.READING, LoadState.COPYING, LoadState.INDEXING, LoadState.READY]
-
-
-def test_progress_reaches_all_rows(db: None, tmp_path: Path) -> None:
-    path = tmp_path / "many.csv"
-    path.write_text("a\n" + "1\n" * 5000)
-    seen: list[tuple[int, int]] = []
-
-    load_file(Resource.objects.create(name="r"), path, progress=lambda *state: seen.append(state))
-
-    assert seen[0] == (0, 5000)
-    assert seen[-1] == (5000, 5000)
-    assert seen == sorted(seen)
+    assert states == [LoadState.READING, LoadState.COPYING, LoadState.INDEXING, LoadState.READY]
+    assert (reported[0], reported[-1]) == ((0, 5000), (5000, 5000))
+    assert reported == sorted(reported)
 
 
 def test_a_failed_load_leaves_the_old_records_in_place(resource: Resource, path: Path) -> None:
@@ -96,8 +78,7 @@ def test_a_failed_load_leaves_the_old_records_in_place(resource: Resource, path:
     with fails_with("file.empty"):
         load_file(resource, path)
 
-    load = Load.objects.filter(resource=resource).first()
-    assert load is not None
+    load = resource.loads.latest("pk")
     assert (load.state, load.error) == (LoadState.FAILED, "The file is empty.")
     assert load.finished_at is not None
     assert read_records(resource) == before
@@ -115,8 +96,7 @@ def test_an_unexpected_failure_is_recorded_and_raised(
     with pytest.raises(RuntimeError, match="secret"):
         load_file(resource, path, options=LoadOptions(drop_missing_fields=True))
 
-    load = Load.objects.filter(resource=resource).first()
-    assert load is not None
+    load = resource.loads.latest("pk")
     assert load.state == LoadState.FAILED
     assert "secret" not in load.error
     assert list_record_tables(connection) == {resource.table_version_id}
@@ -223,6 +203,3 @@ def test_a_resource_deleted_during_its_load_leaves_nothing(
         load_file(resource, path)
 
     assert list_record_tables(connection) == set()
-
-
-# Readers meanwhile --------------------------------------------------------------------------------

@@ -20,7 +20,6 @@ pytestmark = pytest.mark.usefixtures("read_here", "db")
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    """The path of a file."""
     path = tmp_path / "survey.csv"
     path.write_text(SURVEY)
     return path

@@ -61,17 +61,11 @@ class Screen:
         self.read()
 
 
-@pytest.fixture
-def empty(no_resource: None) -> Resource:
-    return Resource.objects.create(name="empty")
-
-
 def build_csv(header: str, *rows: str, encoding: str = "utf-8") -> bytes:
     return "\n".join([header, *rows, ""]).encode(encoding)
 
 
 def build_workbook(**sheets: Sequence[Sequence[Any]]) -> bytes:
-    """Build a workbook of sheets, by their names."""
     workbook, file = openpyxl.Workbook(), io.BytesIO()
     workbook.remove(workbook.worksheets[0])
     for name, rows in sheets.items():
@@ -87,124 +81,125 @@ def build_workbook(**sheets: Sequence[Sequence[Any]]) -> bytes:
 
 _DAYS = [f"{day:02}/03/2024" for day in range(1, 29)]
 
-#: A cover sheet before the table.
-COVER = build_workbook(
-    Cover=[
-        ["Ministry of Transport"],
-        [],
-        ["Road works 2024"],
-        ["Contact:", "data@transport.example"],
-    ],
-    Data=[["road", "opened", "km"], *(["N1", date(2024, 3, day), day / 2] for day in range(1, 9))],
-)
-#: A total and a source directly below the rows, padded to the width of the table.
-TOTALS = build_csv(
-    "region,schools,pupils",
-    *("North,12,3400", "South,9,2100", "East,7,1800", "Total,28,7300"),
-    "Source: Ministry of Education,,",
-)
-#: Dates, of which four are a word.
-UNKNOWN_DATES = build_csv(
-    "permit,issued", *(f"P{n},{day}" for n, day in enumerate(_DAYS)), *["P90,unknown"] * 4
-)
-#: Amounts in euros with decimal commas, as German offices write them.
-EUROS = build_csv(
-    "Haushaltsstelle;Betrag", "0110;12,50 €", "0120;1.234,00 €", "0130;-7,25 €", encoding="cp1252"
-)
-#: Amounts with the code of a currency, which may be thousands or decimals.
-DOUBTFUL_AMOUNTS = build_csv("project;cost", "Bridge;USD 1,250", "Road;USD 4,500")
-#: Days that may be months.
-DOUBTFUL_DATES = build_csv("case,received", "A,03/04/2024", "B,05/06/2024", "C,07/08/2024")
-#: Years of two digits.
-SHORT_YEARS = build_csv("plot,sold", "1,31/12/98", "2,01/02/03", "3,15/06/19")
-#: Errors of formulas.
-ERRORS = build_workbook(
-    Errors=[["school", "pupils", "per teacher"], ["A", 100, 12.5], ["B", 0, "#N/A"], ["C", 90, 9]]
-)
-#: A total in a sheet, after a title above the header, and a note below.
-TITLED = build_workbook(
-    Bericht=[
-        ["Haushalt 2024"],
-        [],
-        ["Ressort", "Soll", "Ist"],
-        *(["Inneres", 10, 11], ["Bau", 20, 19], ["Summe", 30, 30]),
-        ["Quelle: Finanzministerium"],
-    ]
-)
-#: Names of months, and two words for no value.
-MONTH_NAMES = build_csv(
-    "station,measured,level",
-    *("Hà Nội,12 Mar 2024,1.5", "Huế,3 April 2024,n/a", "Đà Nẵng,5 May 2024,2.25"),
-    *("Vinh,6 May 2024,-", "Cần Thơ,7 May 2024,3.5", "Hải Phòng,8 May 2024,2.0"),
-)
-
 #: A file, the buttons that are pressed before *Load*, and what is loaded.
 FILES: dict[str, tuple[bytes, list[str], dict[str, str], int, dict[str, Any]]] = {
     "cover.xlsx": (
-        COVER,
+        # A cover sheet before the table.
+        build_workbook(
+            Cover=[
+                ["Ministry of Transport"],
+                [],
+                ["Road works 2024"],
+                ["Contact:", "data@transport.example"],
+            ],
+            Data=[
+                ["road", "opened", "km"],
+                *(["N1", date(2024, 3, day), day / 2] for day in range(1, 9)),
+            ],
+        ),
         ["Use the sheet “Data”"],
         {"road": "text", "opened": "date", "km": "numeric"},
         8,
         {"road": "N1", "opened": "2024-03-01", "km": "0.5"},
     ),
     "totals.csv": (
-        TOTALS,
+        # A total and a source directly below the rows, padded to the width of the table.
+        build_csv(
+            "region,schools,pupils",
+            *("North,12,3400", "South,9,2100", "East,7,1800", "Total,28,7300"),
+            "Source: Ministry of Education,,",
+        ),
         ["Leave out the last rows (2)"],
         {"region": "text", "schools": "int4", "pupils": "int4"},
         3,
         {"region": "North", "schools": 12, "pupils": 3400},
     ),
     "unknown_dates.csv": (
-        UNKNOWN_DATES,
+        # Dates, of which four are a word.
+        build_csv(
+            "permit,issued", *(f"P{n},{day}" for n, day in enumerate(_DAYS)), *["P90,unknown"] * 4
+        ),
         ["Treat “unknown” as empty"],
         {"permit": "text", "issued": "date"},
         32,
         {"permit": "P0", "issued": "2024-03-01"},
     ),
     "euros.csv": (
-        EUROS,
+        # Amounts in euros with decimal commas, as German offices write them.
+        build_csv(
+            "Haushaltsstelle;Betrag",
+            "0110;12,50 €",
+            "0120;1.234,00 €",
+            "0130;-7,25 €",
+            encoding="cp1252",
+        ),
         ["Read “Betrag” as number · 1.234,50 €"],
         {"Haushaltsstelle": "text", "Betrag": "numeric"},
         3,
         {"Haushaltsstelle": "0110", "Betrag": "12.50"},
     ),
     "doubtful_amounts.csv": (
-        DOUBTFUL_AMOUNTS,
+        # Amounts with the code of a currency, which may be thousands or decimals.
+        build_csv("project;cost", "Bridge;USD 1,250", "Road;USD 4,500"),
         ["Read “cost” as number · 1,234.50 USD"],
         {"project": "text", "cost": "numeric"},
         2,
         {"project": "Bridge", "cost": "1250"},
     ),
     "doubtful_dates.csv": (
-        DOUBTFUL_DATES,
+        # Days that may be months.
+        build_csv("case,received", "A,03/04/2024", "B,05/06/2024", "C,07/08/2024"),
         ["Read “received” as date · 31/12/2024"],
         {"case": "text", "received": "date"},
         3,
         {"case": "A", "received": "2024-04-03"},
     ),
     "short_years.csv": (
-        SHORT_YEARS,
+        # Years of two digits.
+        build_csv("plot,sold", "1,31/12/98", "2,01/02/03", "3,15/06/19"),
         ["Read “sold” as date · 31/12/99"],
         {"plot": "int4", "sold": "date"},
         3,
         {"plot": 1, "sold": "1998-12-31"},
     ),
     "errors.xlsx": (
-        ERRORS,
+        # Errors of formulas.
+        build_workbook(
+            Errors=[
+                ["school", "pupils", "per teacher"],
+                ["A", 100, 12.5],
+                ["B", 0, "#N/A"],
+                ["C", 90, 9],
+            ]
+        ),
         ["Treat “#N/A” as empty"],
         {"school": "text", "pupils": "int4", "per teacher": "numeric"},
         3,
         {"school": "A", "pupils": 100, "per teacher": "12.5"},
     ),
     "titled.xlsx": (
-        TITLED,
+        # A total in a sheet, after a title above the header, and a note below.
+        build_workbook(
+            Bericht=[
+                ["Haushalt 2024"],
+                [],
+                ["Ressort", "Soll", "Ist"],
+                *(["Inneres", 10, 11], ["Bau", 20, 19], ["Summe", 30, 30]),
+                ["Quelle: Finanzministerium"],
+            ]
+        ),
         ["Leave out the last rows (2)"],
         {"Ressort": "text", "Soll": "int4", "Ist": "int4"},
         2,
         {"Ressort": "Inneres", "Soll": 10, "Ist": 11},
     ),
     "month_names.csv": (
-        MONTH_NAMES,
+        # Names of months, and two words for no value.
+        build_csv(
+            "station,measured,level",
+            *("Hà Nội,12 Mar 2024,1.5", "Huế,3 April 2024,n/a", "Đà Nẵng,5 May 2024,2.25"),
+            *("Vinh,6 May 2024,-", "Cần Thơ,7 May 2024,3.5", "Hải Phòng,8 May 2024,2.0"),
+        ),
         ["Treat “-”, “n/a” as empty", "Read “measured” as date · 31 Dec 2024"],
         {"station": "text", "measured": "date", "level": "numeric"},
         6,

@@ -15,6 +15,7 @@ from datastore_search.contrib.files.models import LoadState
 from datastore_search.models import Resource
 
 from ...builders import make_resource, make_user
+from ...core.admin.test_resources import build_form
 from ...shared import MAKE_READ_ONLY, MAKE_WRITABLE
 
 ADMIN = "/en/admin/"
@@ -42,12 +43,7 @@ def staff(client: Client, transactional_db: None) -> Iterator[Client]:
 def test_a_write_to_a_read_only_database_says_that_nothing_was_changed(staff: Client) -> None:
     resource = Resource.objects.get()
     load = resource.loads.get()
-    form: dict[str, Any] = {
-        "title": "A", "name": "a", "description": "", "language": "english",
-        "aliases-TOTAL_FORMS": 0, "aliases-INITIAL_FORMS": 0,
-        "dataset-TOTAL_FORMS": 0, "dataset-INITIAL_FORMS": 0,
-        "fields-TOTAL_FORMS": 0, "fields-INITIAL_FORMS": 0,
-    }  # fmt: skip
+    form = build_form(name="a", **{"fields-TOTAL_FORMS": 0, "fields-INITIAL_FORMS": 0})
     file = SimpleUploadedFile("a.csv", b"a\n1\n")
 
     responses = [

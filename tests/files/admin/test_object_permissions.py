@@ -13,6 +13,7 @@ from datastore_search.contrib.files.models import LoadState
 from datastore_search.models import Resource, object_permissions
 
 from ...builders import grant, make_user
+from ...core.admin.test_resources import build_form
 from .forms import list_with_load
 
 ADMIN = "/en/admin/"
@@ -79,17 +80,13 @@ def test_no_search_and_no_filter_finds_more(office: Client, query: dict[str, str
     assert list_titles(office, **query) == []
 
 
-def test_filters_count_only_what_is_listed(office: Client) -> None:
-    page = office.get(LIST, {"_facets": "True"}).content.decode()
-
-    assert re.findall(r"Yes \((\d+)\)|No \((\d+)\)", page) == [("1", ""), ("", "1")]
-
-
-def test_the_autocomplete_offers_nothing_more(office: Client) -> None:
+def test_filters_and_the_autocomplete_know_only_what_is_listed(office: Client) -> None:
     query = {"app_label": "datastore_search_files", "model_name": "load", "field_name": "resource"}
 
+    page = office.get(LIST, {"_facets": "True"}).content.decode()
     results = office.get(f"{ADMIN}autocomplete/", query).json()["results"]
 
+    assert re.findall(r"Yes \((\d+)\)|No \((\d+)\)", page) == [("1", ""), ("", "1")]
     assert [each["text"] for each in results] == ["To be kept", "To be seen"]
 
 
@@ -121,16 +118,11 @@ def test_what_may_be_viewed_is_not_changed_and_what_may_be_changed_is_not_delete
     office: Client,
 ) -> None:
     seen, kept = Resource.objects.get(name="seen"), Resource.objects.get(name="kept")
-    form = {
-        "title": "Changed", "description": "", "language": "english",
-        "aliases-TOTAL_FORMS": 0, "aliases-INITIAL_FORMS": 0,
-        "dataset-TOTAL_FORMS": 0, "dataset-INITIAL_FORMS": 0,
-        "fields-TOTAL_FORMS": 0, "fields-INITIAL_FORMS": 0,
-    }  # fmt: skip
+    form = build_form(title="Changed", **{"fields-TOTAL_FORMS": 0, "fields-INITIAL_FORMS": 0})
     file = SimpleUploadedFile("a.csv", b"a\n1\n")
 
-    refused = office.post(f"{LIST}{seen.pk}/change/", {**form, "name": "seen"})
-    changed = office.post(f"{LIST}{kept.pk}/change/", {**form, "name": "kept"})
+    refused = office.post(f"{LIST}{seen.pk}/change/", form | {"name": "seen"})
+    changed = office.post(f"{LIST}{kept.pk}/change/", form | {"name": "kept"})
     chosen = {"action": "delete_selected", "_selected_action": [seen.pk, kept.pk], "post": "yes"}
     office.post(LIST, chosen)
 

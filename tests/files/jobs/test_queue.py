@@ -43,16 +43,12 @@ from datastore_search.database.tables import list_record_tables
 from datastore_search.models import Resource
 
 from ...processes import DATABASE, wait_until
-from ..builders import make_loaded_resource
+from ..builders import list_files, make_loaded_resource
 from ..failures import fails_with
 
+pytestmark = pytest.mark.usefixtures("no_tables_of_others")
+
 CSV = b"a,b\n1,x\n2,y\n"
-
-
-@pytest.fixture(autouse=True)
-def no_tables_of_others(db: None) -> None:
-    """Drop the tables that a test with its own transactions may have left."""
-    clean_up_loads()
 
 
 @pytest.fixture
@@ -78,10 +74,6 @@ def waiting(db: None, uploads: Path, settings: Any) -> Load:
     """A load of an upload that waits for its worker."""
     settings.TASKS = DATABASE
     return submit_load(Resource.objects.create(name="r"), file=build_upload())
-
-
-def list_files(uploads: Path) -> list[Path]:
-    return [path for path in uploads.rglob("*") if path.is_file()]
 
 
 # Queueing -----------------------------------------------------------------------------------------
@@ -247,8 +239,7 @@ def test_statements_of_duckdb_are_interrupted(
     committed: Resource, monkeypatch: pytest.MonkeyPatch, path: Path
 ) -> None:
     def run_endless_query(table: Any, *_arguments: object) -> None:
-        load = Load.objects.filter(resource=committed).first()
-        assert load is not None
+        load = committed.loads.latest("pk")
         threading.Thread(target=cancel_in_thread, args=[load]).start()
         table.connection.execute("SELECT sum(a.range) FROM range(100000000) a, range(100000000) b")
 
@@ -257,8 +248,7 @@ def test_statements_of_duckdb_are_interrupted(
     with fails_with("load.cancelled"):
         load_file(committed, path)
 
-    load = Load.objects.filter(resource=committed).first()
-    assert load is not None
+    load = committed.loads.latest("pk")
     assert load.state == LoadState.CANCELLED
     assert load.cancel_requested_at is not None
 
@@ -497,19 +487,26 @@ def test_the_signal_of_a_failure_is_not_sent_for_a_cancel(
 # Cleaning up ------------------------------------------------------------------------------------
 
 
-def test_the_upload_of_a_failed_load_is_deleted_after_some_days(
+def test_uploads_that_nobody_needs_are_deleted_after_some_days(
     resource: Resource, uploads: Path, settings: Any
 ) -> None:
-    load = submit_load(resource, file=build_upload(b""))
+    failed = submit_load(resource, file=build_upload(b""))
+    draft = queue.create_load(
+        resource, LoadOptions(), source="x", file=build_upload(), state=LoadState.DRAFT
+    )
+    for name in ("datastore_search/without_load.csv", "others/kept.csv"):
+        get_upload_storage().save(name, io.BytesIO(CSV))
     clean_up_loads()
-    assert len(list_files(uploads)) == 1
+    assert Load.objects.filter(pk=draft.pk).exists()
+    assert len(list_files(uploads)) == 4
 
     settings.DATASTORE_SEARCH_UPLOAD_RETENTION = timedelta(0)
     clean_up_loads()
 
-    load.refresh_from_db()
-    assert not load.can_be_retried
-    assert list_files(uploads) == []
+    failed.refresh_from_db()
+    assert not failed.can_be_retried
+    assert not Load.objects.filter(pk=draft.pk).exists()
+    assert [path.name for path in list_files(uploads)] == ["kept.csv"]
 
 
 def test_the_upload_of_a_ready_load_that_a_killed_worker_has_left_is_deleted(
@@ -525,32 +522,6 @@ def test_the_upload_of_a_ready_load_that_a_killed_worker_has_left_is_deleted(
     load.refresh_from_db()
     assert not load.file
     assert list_files(uploads) == []
-
-
-def test_an_old_draft_is_deleted(resource: Resource, uploads: Path, settings: Any) -> None:
-    draft = queue.create_load(
-        resource, LoadOptions(), source="x", file=build_upload(), state=LoadState.DRAFT
-    )
-    clean_up_loads()
-    assert Load.objects.filter(pk=draft.pk).exists()
-
-    settings.DATASTORE_SEARCH_UPLOAD_RETENTION = timedelta(0)
-    clean_up_loads()
-
-    assert not Load.objects.filter(pk=draft.pk).exists()
-    assert list_files(uploads) == []
-
-
-def test_an_upload_without_a_load_is_deleted(db: None, uploads: Path, settings: Any) -> None:
-    get_upload_storage().save("datastore_search/stray.csv", io.BytesIO(CSV))
-    get_upload_storage().save("others/kept.csv", io.BytesIO(CSV))
-    clean_up_loads()
-    assert len(list_files(uploads)) == 2
-
-    settings.DATASTORE_SEARCH_UPLOAD_RETENTION = timedelta(0)
-    clean_up_loads()
-
-    assert [path.name for path in list_files(uploads)] == ["kept.csv"]
 
 
 def test_deleting_a_resource_deletes_its_uploads(committed: Resource, uploads: Path) -> None:

@@ -44,6 +44,9 @@ def test_a_table_that_was_served_is_kept_and_can_be_given_back(
     assert len(get_ids(ask(client, {"resource_id": str(resource.pk)}))) == 6
     clean_up_loads()
     assert read_unserved_since(connection, [number]) == {}  # and counts as served again
+    unserve_table(resource)
+    load_csv(resource, SURVEY)  # after which it is dropped
+    assert list_record_tables(connection) == {resource.table_version_id} != {number}
 
 
 def test_it_is_kept_from_when_it_was_found_without_a_resource(
@@ -58,14 +61,6 @@ def test_it_is_kept_from_when_it_was_found_without_a_resource(
     assert clean_up_loads() == 0
     mark_unserved(connection, number, since - timedelta(days=8))
     assert clean_up_loads() == 1
-
-
-def test_it_is_dropped_after_the_next_load_of_the_resource(resource: Resource) -> None:
-    number = unserve_table(resource)
-
-    load_csv(resource, SURVEY)
-
-    assert list_record_tables(connection) == {resource.table_version_id} != {number}
 
 
 def test_a_table_of_which_nothing_else_is_known_is_kept_too(resource: Resource) -> None:

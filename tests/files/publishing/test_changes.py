@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from datastore_search.contrib.files.messages import Message, Notice
-from datastore_search.contrib.files.models import Load
 from datastore_search.models import Field, Resource
 
 from ..failures import fails_with
@@ -14,7 +13,6 @@ from ..files import load_new_resource, load_text, read_rows, read_types
 
 @pytest.fixture
 def described_resource(db: None) -> Resource:
-    """A resource with a data dictionary."""
     resource = load_new_resource("a,b,c\n1,x,2020-01-01\n")
     Field.objects.filter(resource=resource, name="b").update(
         label="The b", notes="Of it", chosen_type="text", extra_info={"unit": "m"}
@@ -33,8 +31,7 @@ def test_missing_fields_refuse_the_file_and_the_message_names_the_option(
         "“Fields may disappear” in the admin, or give the command --drop-missing-fields."
     )
     assert read_rows(described_resource) == [[1, 1, "x", "2020-01-01"]]
-    failed = Load.objects.filter(resource=described_resource).first()
-    assert failed is not None
+    failed = described_resource.loads.latest("pk")
     assert failed.rendered_notices[-1] == "Removed fields: “b”, “c”."
 
 
@@ -55,10 +52,7 @@ def test_new_and_retyped_fields_have_notices(described_resource: Resource) -> No
             Notice("notice.field_retyped", field="a", before="int4", type="int8"),
             "Field “a” was of type int4, and is of type int8 now.",
         ),
-        (
-            Message("schema.unknown_type", type="int4"),
-            "“int4” is not a Table Schema type.",
-        ),
+        (Message("schema.unknown_type", type="int4"), "“int4” is not a Table Schema type."),
     ],
 )
 def test_types_that_words_cannot_tell_apart_are_named(message: Message, text: str) -> None:

@@ -96,7 +96,6 @@ def test_values_of_every_type_come_back_or_are_refused(
 
 @pytest.fixture
 def codes(db: None) -> Resource:
-    """Records of numbers with a key."""
     return load_new_resource("code,name\n7,Spectre\n10,Q\n", key=("code",))
 
 

@@ -16,16 +16,14 @@ from datastore_search.database.tables import list_record_tables
 from datastore_search.models import Field, Resource
 from datastore_search.writing import MAX_INDEXED_VALUE_BYTES
 
-from ...builders import make_writer_token
 from ...core.writing.tables import Table
+from ..builders import make_loaded_table
 from ..failures import fails_with
 from ..files import list_row_errors, load_new_resource, load_text, read_records, read_rows
 
 
 def get_failed_load(resource: Resource) -> Load:
-    """Give the load that failed last."""
-    failed = Load.objects.filter(resource=resource).first()
-    assert failed is not None
+    failed = resource.loads.latest("pk")
     assert failed.state == LoadState.FAILED
     return failed
 
@@ -132,14 +130,8 @@ def test_bad_rows_refuse_a_file_and_are_all_listed(db: None) -> None:
         (3, "n", "many", "The value is not of type whole number."),
         (6, "n", "some", "The value is not of type whole number."),
     ]
-
-
-def test_a_file_of_nothing_but_bad_rows_is_refused_in_any_case(db: None) -> None:
-    resource = load_new_resource("n,b\n0,old\n")
-
-    with fails_with("load.bad_rows"):
+    with fails_with("load.bad_rows"):  # of nothing but bad rows
         load_text(resource, "n,b\nmany,x\nsome,y\n", types={"n": "int4"}, bad_rows="skip")
-
     assert read_rows(resource) == [[1, 0, "old"]]
 
 
@@ -232,15 +224,10 @@ def test_the_report_is_a_csv_in_the_reader_s_language(db: None) -> None:
 
 @pytest.fixture
 def table(db: None) -> Table:
-    """A table made of a file, and a user who may write to it."""
-    table = Table(make_writer_token())
-    resource = Resource.objects.create(name="r", pk=table.id)
-    load_text(resource, "a,b\n1,x\n")
-    return table
+    return make_loaded_table("a,b\n1,x\n")
 
 
 def load_again(table: Table, text: str = "a,b\n1,x\n", **options: Any) -> str:
-    """Load the same file once more and give the state."""
     return str(load_text(table.resource, text, **options).state)
 
 
