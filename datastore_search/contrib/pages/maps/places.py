@@ -416,18 +416,15 @@ class MapReader:
     def _read_clusters(
         self, query: Query, latitude: Column, longitude: Column
     ) -> tuple[MapPlace, ...]:
-        groups = {
-            "row": GroupBy(latitude.name, bins=GRID_CELLS),
-            "cell": GroupBy(longitude.name, bins=GRID_CELLS),
-        }
+        axes = {"y": latitude, "x": longitude}
+        groups = {axis: GroupBy(each.name, bins=GRID_CELLS) for axis, each in axes.items()}
         metrics = [Metric("count", "count")]
         metrics += [
-            Metric(f"{metric}_{axis}", metric, column.name)
-            for axis, column in (("y", latitude), ("x", longitude))
+            Metric(f"{metric}_{axis}", metric, each.name)
+            for axis, each in axes.items()
             for metric in ("min", "max")
         ]
-        asked = replace(query, limit=GRID_CELLS**2)
-        aggregate = AggregateQuery(asked, groups, tuple(metrics))
+        aggregate = AggregateQuery(replace(query, limit=GRID_CELLS**2), groups, tuple(metrics))
         places = []
         with closing(read_aggregate(self.read, aggregate)) as found:
             cells = [parse_record(text) for text in found.texts]
@@ -435,7 +432,7 @@ class MapReader:
             # The middle of the box around the places: PostgreSQL would take longer for the mean.
             bounds = {
                 f"{end}.{column.name}": str(cell[f"{metric}_{axis}"])
-                for column, axis in ((latitude, "y"), (longitude, "x"))
+                for axis, column in axes.items()
                 for end, metric in (("from", "min"), ("to", "max"))
             }
             south, north, west, east = map(float, bounds.values())
