@@ -17,12 +17,13 @@ import json
 from collections import deque
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
+from decimal import Decimal
 from typing import Any
 
 from psycopg import sql
 
 from ....downloads.dump import Dump, join_blocks, join_pieces
-from ....field_types import INT8, FieldType, get_field_type
+from ....field_types import INT8, get_field_type
 from ....filters import Clause
 from ....guards.cache import BoundedCache
 from ....search import ID, RecordCopy, VersionKey
@@ -110,7 +111,27 @@ class _File:
 
         self._csv = csv
         kinds = {name: INT8 if name == ID else get_field_type(kind) for name, kind in fields}
-        types = {name: _choose_type(kind, measures.get(name)) for name, kind in kinds.items()}
+        types: dict[str, Any] = {}
+        for name, kind in kinds.items():
+            measure = measures.get(name)
+            if kind.is_list:
+                types[name] = pa.list_(pa.type_for_alias(kind.arrow_type))
+            elif isinstance(measure, list):  # the largest number, and the most decimals
+                largest, scale = measure
+                if largest is None:  # no values
+                    largest, scale = Decimal(), 0
+                is_exact = (
+                    largest.is_finite()
+                    and scale is not None
+                    and max(largest.adjusted() + 1, 1) + int(scale) <= _MAX_DIGITS
+                )
+                types[name] = pa.decimal128(_MAX_DIGITS, int(scale)) if is_exact else pa.string()
+            elif measure is False:  # not all values have a place in the type
+                types[name] = pa.string()
+            elif kind.has_zone:
+                types[name] = pa.timestamp("us", "UTC")
+            else:
+                types[name] = pa.type_for_alias(kind.arrow_type)
         self._schema = pa.schema(types.items())
         nested = [name for name, kind in kinds.items() if kind.is_nested]
         self._nested = [self._schema.get_field_index(name) for name in nested]
@@ -204,23 +225,3 @@ class _Sink(io.RawIOBase):
         taken = bytes(self._written)
         self._written.clear()
         return taken
-
-
-def _choose_type(kind: FieldType, measure: Any) -> Any:
-    """Choose the type of a column; text for what would not come back equal."""
-    import pyarrow as pa
-
-    if kind.is_list:
-        return pa.list_(pa.type_for_alias(kind.arrow_type))
-    if measure is False:
-        return pa.string()
-    if isinstance(measure, list):  # the largest number, and the most decimals
-        largest, scale = measure
-        if largest is None:
-            return pa.decimal128(_MAX_DIGITS, 0)
-        if not largest.is_finite() or scale is None:
-            return pa.string()
-        digits = max(largest.adjusted() + 1, 1)
-        fits = digits + int(scale) <= _MAX_DIGITS
-        return pa.decimal128(_MAX_DIGITS, int(scale)) if fits else pa.string()
-    return pa.timestamp("us", "UTC") if kind.has_zone else pa.type_for_alias(kind.arrow_type)

@@ -204,7 +204,21 @@ def _open_response(address: Address, deadline: float) -> Iterator[HTTPResponse]:
     """
     try:
         with ExitStack() as stack:
-            opened = stack.enter_context(_open_socket(address, deadline))
+            failure: OSError | None = None
+            for family, endpoint in resolve_endpoints(address):
+                opened = stack.enter_context(socket.socket(family, socket.SOCK_STREAM))
+                left = max(0.001, deadline - monotonic())
+                opened.settimeout(min(IDLE_TIMEOUT_SECONDS, left))
+                try:
+                    opened.connect(endpoint)
+                    break
+                except OSError as error:
+                    failure = error
+            else:
+                if isinstance(failure, TimeoutError):
+                    raise failure
+                raise LoadFailed("url.unknown_server", server=address.host) from failure
+            opened.settimeout(IDLE_TIMEOUT_SECONDS)
             stack.enter_context(_shut_down_at(deadline, opened))
             if address.scheme == "https":
                 context = ssl.create_default_context()
@@ -230,28 +244,6 @@ def _open_response(address: Address, deadline: float) -> Iterator[HTTPResponse]:
         if isinstance(error, ssl.SSLCertVerificationError):
             raise LoadFailed("url.untrusted_server", server=address.host) from error
         raise LoadFailed("url.broken_response") from error
-
-
-def _open_socket(address: Address, deadline: float) -> socket.socket:
-    """Connect to the first of a server's endpoints that answers."""
-    failure: OSError | None = None
-    for family, endpoint in resolve_endpoints(address):
-        left = deadline - monotonic()
-        if left <= 0:
-            raise TimeoutError
-        opened = socket.socket(family, socket.SOCK_STREAM)
-        opened.settimeout(min(IDLE_TIMEOUT_SECONDS, left))
-        try:
-            opened.connect(endpoint)
-        except OSError as error:
-            opened.close()
-            failure = error
-        else:
-            opened.settimeout(IDLE_TIMEOUT_SECONDS)
-            return opened
-    if isinstance(failure, TimeoutError):
-        raise failure
-    raise LoadFailed("url.unknown_server", server=address.host) from failure
 
 
 @contextmanager
