@@ -62,16 +62,12 @@ def test_a_file_is_itself_and_a_gzip_has_its_name_without_the_ending(
     assert read_content(path, name=name) == unpacked
 
 
-def test_the_whole_name_of_a_file_comes_before_the_last_part_of_another(path: Path) -> None:
+def test_a_whole_name_comes_before_a_last_part_which_must_be_of_one_file(path: Path) -> None:
     write_zip(path, {"x/data.csv": b"x\n", "data.csv": b"y\n"})
-
     assert read_content(path, "data.csv") == (b"y\n", "data.csv")
     assert read_content(path, "x/data.csv") == (b"x\n", "data.csv")
 
-
-def test_two_files_with_the_same_last_part_need_the_whole_name(path: Path) -> None:
     write_zip(path, {"x/data.csv": b"x\n", "y/data.csv": b"y\n"})
-
     with fails_with("archive.several_members"):
         read_content(path, "data.csv")
 
@@ -96,15 +92,12 @@ def test_only_some_of_many_names_are_listed(path: Path) -> None:
     assert "“20.csv”" not in str(refusal.value)
 
 
-@pytest.mark.parametrize("pack", ["gzip", "zip"])
 @override_settings(DATASTORE_SEARCH_MAX_UNPACKED_BYTES=1_000)
-def test_more_than_the_setting_is_not_unpacked(path: Path, pack: str) -> None:
-    content = bytes(1_001)
-    if pack == "gzip":
-        path.write_bytes(gzip.compress(content))
-    else:
-        write_zip(path, {"a": content})
-
+def test_more_than_the_setting_is_not_unpacked(path: Path) -> None:
+    path.write_bytes(build_gzip(bytes(1_001)))
+    with fails_with("archive.too_large", match="1000 bytes"):
+        read_content(path)
+    write_zip(path, {"a": bytes(1_001)})
     with fails_with("archive.too_large", match="1000 bytes"):
         read_content(path)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import socket
 import time
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +13,25 @@ import pytest
 
 from datastore_search.contrib.files.messages.failures import LoadCancelled
 from datastore_search.contrib.files.sources import fetching
-from datastore_search.contrib.files.sources.fetching import fetch_file
+from datastore_search.contrib.files.sources.fetching import SourceFile, fetch_file
 
 from ..failures import fails_with
-from .server import AUTHORITY, Server, build_answer, run_server
+from .server import AUTHORITY, Answer, Server, build_answer, run_server
 
 BODY = b"a,b\n1,2\n"
+
+Fetch = Callable[[Answer], SourceFile]
+
+
+@pytest.fixture
+def fetch(server: Server, tmp_path: Path) -> Fetch:
+    """Fetch a file whose server gives an answer."""
+
+    def fetch_answer(answer: Answer) -> SourceFile:
+        server.answers["/f"] = answer
+        return fetch_file(server.url("/f"), tmp_path)
+
+    return fetch_answer
 
 
 def test_a_file_is_fetched_with_its_name(server: Server, tmp_path: Path) -> None:
@@ -35,26 +48,12 @@ def test_a_file_is_fetched_with_its_name(server: Server, tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("status", [204, 206, 404, 503])
-def test_another_status_is_said(server: Server, tmp_path: Path, status: int) -> None:
-    server.answers["/f"] = build_answer(b"secret of the server", status=status)
+def test_another_status_is_said(fetch: Fetch, tmp_path: Path, status: int) -> None:
+    with fails_with("url.error_status", match=str(status)) as caught:
+        fetch(build_answer(b"secret of the server", status=status))
 
-    with fails_with("url.error_status") as caught:
-        fetch_file(server.url("/f"), tmp_path)
-
-    assert str(status) in str(caught.value)
     assert "secret" not in str(caught.value)
     assert list(tmp_path.iterdir()) == []
-
-
-def test_a_web_page_is_no_file(server: Server, tmp_path: Path) -> None:
-    page = b"\n <!DOCTYPE html><title>Sign in</title>"
-    server.answers["/f"] = build_answer(page, "Content-Type: text/html; charset=utf-8")
-
-    with fails_with("url.web_page"):
-        fetch_file(server.url("/f"), tmp_path)
-
-
-# The body -----------------------------------------------------------------------------------------
 
 
 def answer_and_wait(connection: socket.socket) -> None:
@@ -77,12 +76,11 @@ def answer_and_wait(connection: socket.socket) -> None:
     ids=["in chunks", "HTTP/1.0", "called a page", "connection kept open"],
 )
 def test_a_whole_body_is_a_file(
-    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answer: Any
+    fetch: Fetch, monkeypatch: pytest.MonkeyPatch, answer: Answer
 ) -> None:
     monkeypatch.setattr(fetching, "IDLE_TIMEOUT_SECONDS", 600)
-    server.answers["/f"] = answer
 
-    assert fetch_file(server.url("/f"), tmp_path).path.read_bytes() == BODY
+    assert fetch(answer).path.read_bytes() == BODY
 
 
 @pytest.mark.parametrize(
@@ -103,25 +101,25 @@ def test_a_whole_body_is_a_file(
         "twice", "another protocol", "many headers", "a long header", "nothing",
     ],
 )  # fmt: skip
-def test_what_is_not_whole_or_not_http_is_refused(
-    server: Server, tmp_path: Path, response: bytes
-) -> None:
-    server.answers["/f"] = response
-
+def test_what_is_not_whole_or_not_http_is_refused(fetch: Fetch, response: bytes) -> None:
     with fails_with("url.broken_response") as caught:
-        fetch_file(server.url("/f"), tmp_path)
+        fetch(response)
 
     assert "secret" not in str(caught.value)
 
 
-@pytest.mark.parametrize("coding", ["Content-Encoding: GZIP", "Content-Type: application/gzip"])
-def test_a_packed_file_stays_packed(server: Server, tmp_path: Path, coding: str) -> None:
-    server.answers["/f.csv.gz"] = build_answer(gzip.compress(BODY), coding)
+def test_a_web_page_is_no_file(fetch: Fetch) -> None:
+    page = b"\n <!DOCTYPE html><title>Sign in</title>"
 
-    fetched = fetch_file(server.url("/f.csv.gz"), tmp_path)
+    with fails_with("url.web_page"):
+        fetch(build_answer(page, "Content-Type: text/html; charset=utf-8"))
+
+
+@pytest.mark.parametrize("coding", ["Content-Encoding: GZIP", "Content-Type: application/gzip"])
+def test_a_packed_file_stays_packed(fetch: Fetch, coding: str) -> None:
+    fetched = fetch(build_answer(gzip.compress(BODY), coding))
 
     assert gzip.decompress(fetched.path.read_bytes()) == BODY
-    assert fetched.name == "f.csv.gz"
 
 
 def answer_endlessly(connection: socket.socket) -> None:
@@ -136,26 +134,21 @@ def answer_endlessly(connection: socket.socket) -> None:
     ids=["endless", "announced", "sent"],
 )
 def test_a_file_that_is_too_large_is_refused(
-    server: Server, tmp_path: Path, settings: Any, large: Any
+    fetch: Fetch, tmp_path: Path, settings: Any, large: Answer
 ) -> None:
     settings.DATASTORE_SEARCH_MAX_UPLOAD_BYTES = 10_000
-    server.answers["/f"] = large
 
     with fails_with("url.file_too_large", match="10000 bytes"):
-        fetch_file(server.url("/f"), tmp_path)
+        fetch(large)
 
     assert sum(path.stat().st_size for path in tmp_path.iterdir()) <= 10_000
 
 
-def test_a_full_disk_is_said(server: Server, tmp_path: Path) -> None:
-    server.answers["/f"] = build_answer(BODY)
+def test_a_full_disk_is_said(fetch: Fetch, tmp_path: Path) -> None:
     (tmp_path / "fetched").symlink_to("/dev/full")
 
     with fails_with("load.disk_full"):
-        fetch_file(server.url("/f"), tmp_path)
-
-
-# Time ---------------------------------------------------------------------------------------------
+        fetch(build_answer(BODY))
 
 
 def send_nothing(connection: socket.socket) -> None:
@@ -167,18 +160,7 @@ def stop_within_body(connection: socket.socket) -> None:
     connection.recv(1)
 
 
-@pytest.mark.parametrize("slow", [send_nothing, stop_within_body])
-def test_a_silent_server_is_not_waited_for(
-    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, slow: Any
-) -> None:
-    monkeypatch.setattr(fetching, "IDLE_TIMEOUT_SECONDS", 0.2)
-    server.answers["/f"] = slow
-
-    with fails_with("url.server_silent"):
-        fetch_file(server.url("/f"), tmp_path)
-
-
-def build_trickle(start: bytes) -> Any:
+def build_trickle(start: bytes) -> Callable[[socket.socket], None]:
     def trickle(connection: socket.socket) -> None:
         connection.sendall(start)
         while True:
@@ -189,16 +171,22 @@ def build_trickle(start: bytes) -> Any:
 
 
 @pytest.mark.parametrize(
-    "start", [b"HTTP/1.1 200 OK\r\nX: ", build_answer(length=None)], ids=["header", "body"]
+    ("limit", "slow", "failure"),
+    [
+        ("IDLE_TIMEOUT_SECONDS", send_nothing, "url.server_silent"),
+        ("IDLE_TIMEOUT_SECONDS", stop_within_body, "url.server_silent"),
+        ("TIMEOUT_SECONDS", build_trickle(b"HTTP/1.1 200 OK\r\nX: "), "url.timeout"),
+        ("TIMEOUT_SECONDS", build_trickle(build_answer(length=None)), "url.timeout"),
+    ],
+    ids=["silent", "silent within the body", "endless header", "endless body"],
 )
-def test_a_server_that_never_ends_is_left_at_the_deadline(
-    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, start: bytes
+def test_a_slow_server_is_left_at_the_limit(
+    fetch: Fetch, monkeypatch: pytest.MonkeyPatch, limit: str, slow: Answer, failure: str
 ) -> None:
-    monkeypatch.setattr(fetching, "TIMEOUT_SECONDS", 0.3)
-    server.answers["/f"] = build_trickle(start)
+    monkeypatch.setattr(fetching, limit, 0.3)
 
-    with fails_with("url.timeout"):
-        fetch_file(server.url("/f"), tmp_path)
+    with fails_with(failure):
+        fetch(slow)
 
 
 def test_the_handshake_of_tls_ends_at_the_deadline(
@@ -221,8 +209,7 @@ def test_a_progress_callback_is_called_and_may_end_the_fetch(
         if done > 1000:
             raise LoadCancelled
 
-    server.answers["/short"] = build_answer(BODY)
-    server.answers["/endless"] = answer_endlessly
+    server.answers |= {"/short": build_answer(BODY), "/endless": answer_endlessly}
 
     fetch_file(server.url("/short"), tmp_path, report_progress=record_progress)
     with fails_with("load.cancelled"):
@@ -232,122 +219,71 @@ def test_a_progress_callback_is_called_and_may_end_the_fetch(
     assert progress[-1][1] is None
 
 
-# TLS ----------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def secure(settings: Any) -> Iterator[Server]:
-    with run_server(secure=True) as server:
-        settings.DATASTORE_SEARCH_FETCH_PRIVATE_HOSTS = [server.host, f"localhost:{server.port}"]
-        server.answers["/f"] = build_answer(BODY)
-        yield server
-
-
-@pytest.fixture
-def trusted_authority(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_certificate_must_be_trusted_and_of_the_name_that_was_asked_for(
+    settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = tmp_path / "authority.pem"
     AUTHORITY.cert_pem.write_to_path(str(path))
-    monkeypatch.setenv("SSL_CERT_FILE", str(path))
+    with run_server(secure=True) as secure:
+        settings.DATASTORE_SEARCH_FETCH_PRIVATE_HOSTS = [secure.host, f"localhost:{secure.port}"]
+        secure.answers["/f"] = build_answer(BODY)
+        with fails_with("url.untrusted_server", match=r"127\.0\.0\.1"):
+            fetch_file(secure.url("/f"), tmp_path)
+        monkeypatch.setenv("SSL_CERT_FILE", str(path))
+        with fails_with("url.untrusted_server", match="localhost"):
+            fetch_file(f"https://localhost:{secure.port}/f", tmp_path)
+        assert secure.requests == []
 
-
-def test_a_server_with_a_trusted_certificate_is_fetched_from(
-    secure: Server, tmp_path: Path, trusted_authority: None
-) -> None:
-    assert fetch_file(secure.url("/f"), tmp_path).path.read_bytes() == BODY
-    assert f"\r\nHost: {secure.host}\r\n" in secure.requests[0]
-
-
-def test_a_server_without_a_trusted_certificate_gets_no_request(
-    secure: Server, tmp_path: Path
-) -> None:
-    with fails_with("url.untrusted_server", match=r"127\.0\.0\.1"):
-        fetch_file(secure.url("/f"), tmp_path)
-
-    assert secure.requests == []
-
-
-def test_a_certificate_is_of_the_name_that_was_asked_for(
-    secure: Server, tmp_path: Path, trusted_authority: None
-) -> None:
-    with fails_with("url.untrusted_server", match="localhost"):
-        fetch_file(f"https://localhost:{secure.port}/f", tmp_path)
-
-
-# Redirects ----------------------------------------------------------------------------------------
+        assert fetch_file(secure.url("/f"), tmp_path).path.read_bytes() == BODY
+        assert f"\r\nHost: {secure.host}\r\n" in secure.requests[0]
 
 
 def build_redirect(location: str, status: int = 302) -> bytes:
     return build_answer(b"secret", f"Location: {location}", status=status)
 
 
-@pytest.mark.parametrize("status", [301, 308])
-def test_a_redirect_is_followed(server: Server, tmp_path: Path, status: int) -> None:
-    server.answers |= {
-        "/old": build_redirect("new/rivers.csv?x=1", status),
-        "/new/rivers.csv": build_answer(BODY),
-    }
+def test_five_redirects_of_any_kind_are_followed_and_no_more(
+    server: Server, tmp_path: Path
+) -> None:
+    for number, status in enumerate((302, 301, 302, 303, 307, 308)):
+        server.answers[f"/a/{number}"] = build_redirect(f"{number + 1}?x=1", status)
+    server.answers["/a/6"] = build_answer(BODY)
 
-    fetched = fetch_file(server.url("/old"), tmp_path)
+    fetched = fetch_file(server.url("/a/1"), tmp_path)
 
     assert fetched.path.read_bytes() == BODY
-    assert fetched.name == "rivers.csv"
-    assert "GET /new/rivers.csv?x=1 " in server.requests[1]
-
-
-def test_five_redirects_are_followed_and_no_more(server: Server, tmp_path: Path) -> None:
-    server.answers |= {f"/{n}": build_redirect(f"/{n + 1}") for n in range(6)}
-    server.answers["/6"] = build_answer(BODY)
-
-    assert fetch_file(server.url("/1"), tmp_path).path.read_bytes() == BODY
+    assert fetched.name == "6"
+    assert "GET /a/6?x=1 " in server.requests[-1]
     with fails_with("url.too_many_redirects"):
-        fetch_file(server.url("/0"), tmp_path)
+        fetch_file(server.url("/a/0"), tmp_path)
 
 
-def test_a_redirect_is_checked_like_any_address(server: Server, tmp_path: Path) -> None:
+def test_a_redirect_is_checked_like_any_address(fetch: Fetch) -> None:
     with run_server() as inner:
-        server.answers["/f"] = build_redirect(inner.url("/secret"))
-
         with fails_with("url.unknown_server") as caught:
-            fetch_file(server.url("/f"), tmp_path)
+            fetch(build_redirect(inner.url("/secret")))
 
         assert inner.requests == []
     assert "secret" not in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("location", "failure"),
-    [
+    for location, failure in (
         ("file:///etc/passwd", "url.invalid"),
         ("ftp://example.org/f", "url.invalid"),
         ("http://user:password@example.org/f", "url.has_credentials"),
         ("http://[::ffff:127.0.0.1]/f", "url.unknown_server"),
-    ],
-)
-def test_a_redirect_leads_to_the_web_alone(
-    server: Server, tmp_path: Path, location: str, failure: str
-) -> None:
-    server.answers["/f"] = build_redirect(location)
-
-    with fails_with(failure):
-        fetch_file(server.url("/f"), tmp_path)
-
-
-# Proxies ------------------------------------------------------------------------------------------
+    ):
+        with fails_with(failure):
+            fetch(build_redirect(location))
 
 
 def test_proxies_of_the_environment_are_not_used(
-    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    fetch: Fetch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    server.answers["/f"] = build_answer(BODY)
     with run_server() as proxy:
         for name in ("http_proxy", "HTTP_PROXY", "all_proxy"):
             monkeypatch.setenv(name, proxy.url("/"))
 
-        assert fetch_file(server.url("/f"), tmp_path).path.read_bytes() == BODY
+        assert fetch(build_answer(BODY)).path.read_bytes() == BODY
         assert proxy.requests == []
-
-
-# Names --------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -359,6 +295,7 @@ def test_proxies_of_the_environment_are_not_used(
         ("/..%2F..%2Fetc%2Fx.csv", "x.csv"),
         ("/a%00%0Ab.csv", "ab.csv"),
         (f"/{'x' * 300}.csv", f"{'x' * 196}.csv"),
+        ("/f.csv.gz", "f.csv.gz"),
     ],
 )
 def test_a_file_has_the_name_in_its_address(

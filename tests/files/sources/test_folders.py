@@ -68,23 +68,17 @@ def test_the_folder_of_a_killed_process_is_cleared_up_and_that_of_a_living_one_i
     assert list(temporary.iterdir()) == []
 
 
-def test_what_is_no_folder_of_ours_stays(temporary: Path) -> None:
-    for name in ("other", "datastore_search_without"):
+def test_what_is_no_folder_of_ours_stays(temporary: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("other", "datastore_search_without", "datastore_search_theirs"):
         (temporary / name).mkdir()
-    (temporary / "other" / "lock").touch()
+    for name in ("other", "datastore_search_theirs"):
+        (temporary / name / "lock").touch()
     (temporary / "datastore_search_link").symlink_to(temporary / "other")
-
-    assert delete_abandoned_folders() == 0
-    assert len(list(temporary.iterdir())) == 3
-
-
-def test_folders_of_another_user_stay(temporary: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (temporary / "datastore_search_theirs").mkdir()
-    (temporary / "datastore_search_theirs" / "lock").touch()
     me = os.geteuid()
 
     with monkeypatch.context() as patch:
         patch.setattr(os, "geteuid", lambda: me + 1)
         assert delete_abandoned_folders() == 0
-
     assert delete_abandoned_folders() == 1
+
+    assert len(list(temporary.iterdir())) == 3
