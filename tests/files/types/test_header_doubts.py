@@ -26,6 +26,9 @@ IRIS = "5.1,3.5,setosa\n4.9,3.0,setosa\n6.1,2.2,virginica\n"
 @pytest.mark.parametrize(
     ("text", "is_doubted"),
     [
+        # Names beside rows, and of objects.
+        ('[{"5": 3, "9": 4}]', False),
+        ('{"columns": ["5", "9"], "data": [[5, 9], [6, 8]]}', False),
         (EVENTS, True),
         (IRIS, True),
         ("1,Alice,30\n2,Bob,25\n3,Eve,41\n", True),
@@ -53,7 +56,7 @@ IRIS = "5.1,3.5,setosa\n4.9,3.0,setosa\n6.1,2.2,virginica\n"
 def test_a_first_row_that_fits_all_types_and_is_no_names_is_noticed(
     tmp_path: Path, text: str, is_doubted: bool
 ) -> None:
-    path = tmp_path / "file.csv"
+    path = tmp_path / "file"
     path.write_text(text)
     options = LoadOptions()
     with read_in_process(path, options) as table:
@@ -99,50 +102,27 @@ def test_a_file_of_each_format_has_its_first_record_by_choice(
     assert chosen.rows[0] == tuple(field.label for field in guessed.fields)
 
 
-def test_names_beside_rows_and_of_objects_are_no_record(
-    read_here: None, db: None, tmp_path: Path
-) -> None:
-    path = tmp_path / "file.json"
-    for text in ('[{"5": 3, "9": 4}]', '{"columns": ["5", "9"], "data": [[5, 9], [6, 8]]}'):
-        path.write_text(text)
-
-        notices = build_preview(None, path, LoadOptions()).notices
-
-        assert not [notice for notice in notices if "header" in notice.code]
-
-
-def test_the_preview_has_one_button_and_the_choice_is_saved(
-    read_here: None, db: None, tmp_path: Path
-) -> None:
-    path = tmp_path / "file.csv"
-    path.write_text(EVENTS)
-    stored = build_preview(None, path, LoadOptions()).to_json()
-
-    (offer,) = build_preview_context(stored)["offers"]
-    assert (offer.option, offer.key, str(offer.label)) == (
-        "no_header", "True", "Load the first row as a record",
-    )  # fmt: skip
-    assert offer.apply(False) is True
-
-    resource = load_new_resource(EVENTS, no_header=True)
-    assert read_types(resource) == {"field_1": "date", "field_2": "text"}
-    assert read_rows(resource)[0][1:] == ["2024-03-08", "Schools close"]
-    assert resource.options == {"no_header": True}
-
-
-def test_the_command_names_the_argument_and_takes_it(
+def test_the_preview_and_the_command_offer_the_choice_which_is_saved(
     read_here: None, db: None, tmp_path: Path
 ) -> None:
     path = tmp_path / "events.csv"
     path.write_text(EVENTS)
 
+    (offer,) = build_preview_context(build_preview(None, path, LoadOptions()).to_json())["offers"]
+    assert (offer.option, offer.key, str(offer.label)) == (
+        "no_header", "True", "Load the first row as a record",
+    )  # fmt: skip
+    assert offer.apply(False) is True
     output, _errors = run_command("load_resource", path)
     notice = "The first row looks like a record, not like the names of fields: “2024-03-08”"
     assert f"- {notice}" in output
     assert "\n  --no-header\n" in output
 
     run_command("load_resource", path, "--no-header", "--name", "whole")
-    assert len(read_rows(Resource.objects.get(name="whole"))) == 3
+    resource = Resource.objects.get(name="whole")
+    assert read_types(resource) == {"field_1": "date", "field_2": "text"}
+    assert [row[1] for row in read_rows(resource)] == ["2024-03-08", "2024-03-13", "2024-03-15"]
+    assert resource.options == {"no_header": True}
 
 
 def test_rows_of_other_widths_and_lines_to_skip_keep_their_lines(db: None) -> None:
