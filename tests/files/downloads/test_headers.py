@@ -34,13 +34,18 @@ def labelled(db: None) -> Resource:
 
 
 @pytest.mark.parametrize(
-    ("locale", "header"),
-    [("fr", "_id,Montant,Amount,code,Jour"), ("vi", "_id,Amount (n),Amount (m),code,=Day; first")],
+    ("locale", "parameters", "header"),
+    [
+        ("fr", {}, "_id,n,m,code,day"),
+        ("fr", {"headers": "names"}, "_id,n,m,code,day"),
+        ("fr", {"headers": "labels"}, "_id,Montant,Amount,code,Jour"),
+        ("vi", {"headers": "labels"}, "_id,Amount (n),Amount (m),code,=Day; first"),
+    ],
 )
-def test_labels_follow_the_language_of_the_path(
-    client: Client, labelled: Resource, locale: str, header: str
+def test_headers_are_names_or_labels_in_the_language_of_the_path(
+    client: Client, labelled: Resource, locale: str, parameters: dict[str, str], header: str
 ) -> None:
-    written = read_file(request_file(client, labelled, "csv", locale, headers="labels"))
+    written = read_file(request_file(client, labelled, "csv", locale, **parameters))
 
     assert written.decode() == f"{header}\n1,1,2,x,2020-01-01\n"
 
@@ -57,28 +62,15 @@ def test_every_format_with_headers_has_them(client: Client, labelled: Resource) 
     assert header[0].data_type == "s"
 
 
-@pytest.mark.parametrize("parameters", [{}, {"headers": "names"}])
-def test_headers_are_the_names_unless_labels_are_asked_for(
-    client: Client, labelled: Resource, parameters: dict[str, Any]
-) -> None:
-    written = read_file(request_file(client, labelled, "csv", "fr", **parameters))
-
-    assert written.startswith(b"_id,n,m,code,day\n")
-
-
 @pytest.mark.parametrize("name", [name for name in FORMATS if not formats[name].has_header])
 def test_a_format_without_headers_refuses_labels(
     client: Client, labelled: Resource, name: str
 ) -> None:
     response = request_file(client, labelled, name, headers="labels")
 
+    message = f"{formats[name].label} has no header row. Leave “headers” out, or ask for"
     assert check_error(response, 409, "Validation Error") == {
-        "headers": [
-            (
-                f"{formats[name].label} has no header row. Leave “headers” out, or ask for"
-                " another format."
-            )
-        ]
+        "headers": [f"{message} another format."]
     }
     assert request_file(client, labelled, name, headers="names").status_code == 200
 

@@ -21,8 +21,6 @@ from ...builders import check_error, make_resource
 from ...core.downloads import files
 from ...core.downloads.files import read_file, request_file
 
-Cell = Any
-
 TYPES = {**files.TYPES, "list": "_int4"}
 
 CSV = (
@@ -39,16 +37,15 @@ def read_sheet(response: Any) -> Any:
     return openpyxl.load_workbook(io.BytesIO(read_file(response))).active
 
 
-def read_rows(response: Any) -> list[tuple[Cell, ...]]:
+def read_rows(response: Any) -> list[tuple[Any, ...]]:
     return list(read_sheet(response).iter_rows(values_only=True))
 
 
 def test_cells_have_the_types_and_values_of_the_fields(client: Client, db: None) -> None:
     resource = make_resource(CSV, types=TYPES)
 
-    response = request_file(client, resource, "xlsx")
+    header, first, second, third = read_rows(request_file(client, resource, "xlsx"))
 
-    header, first, second, third = read_rows(response)
     assert header == ("_id", "text", *TYPES)
     assert first == (
         *(1, "Đắk", -5, 123456789012345, 0.1, 1e300, True),
@@ -83,18 +80,15 @@ def test_a_sheet_is_ready_to_work_with(client: Client, db: None) -> None:
     assert [cell.number_format for cell in sheet["C"][1:]] == ["yyyy-mm-dd"] * 2
 
 
-@pytest.mark.parametrize(
-    "text", ["=1+1", "@SUM(A1)", "\tx", "http://example.org", "12", "<r>&</r>", " x ", "x\ny"]
-)
-def test_a_text_is_exactly_that_text(client: Client, db: None, text: str) -> None:
-    resource = make_resource(f'a\n"{text}"\n', types={"a": "text"})
+def test_a_text_is_exactly_that_text(client: Client, db: None) -> None:
+    texts = ["=1+1", "@SUM(A1)", "\tx", "http://example.org", "12", "<r>&</r>", " x ", "x\ny"]
+    resource = make_resource("a\n" + "".join(f'"{text}"\n' for text in texts), types={"a": "text"})
 
-    ((cell,),) = read_sheet(request_file(client, resource, "xlsx", fields="a")).iter_rows(min_row=2)
+    rows = read_sheet(request_file(client, resource, "xlsx", fields="a")).iter_rows(min_row=2)
 
-    assert cell.value == text
-    assert cell.data_type == "s"
-    assert cell.hyperlink is None
-    assert cell.quotePrefix is text.startswith(("=", "+", "-", "@"))
+    assert [(cell.value, cell.data_type, cell.hyperlink, cell.quotePrefix) for (cell,) in rows] == [
+        (text, "s", None, text.startswith(("=", "@"))) for text in texts
+    ]
 
 
 def test_a_number_that_no_double_holds_is_its_text(client: Client, db: None) -> None:
@@ -108,37 +102,23 @@ def test_a_number_that_no_double_holds_is_its_text(client: Client, db: None) -> 
 # Limits -------------------------------------------------------------------------------------------
 
 
-def test_more_rows_than_a_sheet_has_are_refused(
+def test_more_than_a_sheet_has_is_refused(
     client: Client, resource: Resource, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(workbook, "MAX_ROWS", 6)
+    for name, most, message in (
+        ("MAX_ROWS", 6, "5 rows, and 6 records were found. Ask for fewer records,"),
+        ("MAX_COLUMNS", 2, "2 columns. Ask for fewer fields,"),
+    ):
+        monkeypatch.setattr(workbook, name, most)
+        response = request_file(client, resource, "xlsx", limit=5 if name == "MAX_COLUMNS" else 100)
+        assert check_error(response, 409, "Validation Error") == {
+            "format": [f"An Excel sheet has at most {message} or for CSV."]
+        }
 
-    response = request_file(client, resource, "xlsx")
-
-    assert check_error(response, 409, "Validation Error") == {
-        "format": [
-            (
-                "An Excel sheet has at most 5 rows, and 6 records were found. Ask for fewer "
-                "records, or for CSV."
-            )
-        ]
-    }
-    assert len(read_rows(request_file(client, resource, "xlsx", limit=5))) == 6
-    found = request_file(client, resource, "xlsx", filters={"stage": "active"})
+    fewer = request_file(client, resource, "xlsx", fields="_id,code", limit=5)
+    assert len(read_rows(fewer)) == 6
+    found = request_file(client, resource, "xlsx", fields="_id", filters={"stage": "active"})
     assert len(read_rows(found)) == 5
-
-
-def test_more_columns_than_a_sheet_has_are_refused(
-    client: Client, resource: Resource, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(workbook, "MAX_COLUMNS", 2)
-
-    response = request_file(client, resource, "xlsx")
-
-    assert check_error(response, 409, "Validation Error") == {
-        "format": ["An Excel sheet has at most 2 columns. Ask for fewer fields, or for CSV."]
-    }
-    assert read_rows(request_file(client, resource, "xlsx", fields="_id,code"))
 
 
 def test_a_longer_text_than_a_cell_has_is_cut(client: Client, db: None) -> None:
@@ -206,22 +186,16 @@ def test_a_workbook_that_takes_too_much_is_refused(
         assert list(folder.iterdir()) == []
 
 
-def test_a_workbook_needs_a_slot_while_it_is_made(
-    client: Client, long: Resource, folder: Path, settings: Any
+def test_a_workbook_needs_a_slot_and_a_client_while_it_is_made(
+    client: Client, long: Resource, folder: Path, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr("datastore_search.guards.shares.Client.is_gone", lambda _client: True)
+        check_error(request_file(client, long, "xlsx"), 503, "Service Unavailable")
+    assert list(folder.iterdir()) == []
     settings.DATASTORE_SEARCH_MAX_STREAMS = 0
 
     check_error(request_file(client, long, "xlsx"), 503, "Service Unavailable")
 
     assert list(folder.iterdir()) == []
     assert len(read_rows(request_file(client, long, "xlsx", limit=100))) == 101
-
-
-def test_a_client_that_goes_away_ends_the_work(
-    client: Client, long: Resource, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("datastore_search.guards.shares.Client.is_gone", lambda _client: True)
-
-    check_error(request_file(client, long, "xlsx"), 503, "Service Unavailable")
-
-    assert list(folder.iterdir()) == []
