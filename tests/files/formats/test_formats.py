@@ -47,7 +47,7 @@ SAMPLES = {
     "JSON, GeoJSON": "places.geojson",
     "KML": "places.kml",
     "NDJSON": "features.ndjson",
-    "Parquet": "types.parquet",
+    "Parquet": "nested.parquet",
     "Shapefile": "places_shp.zip",
     "XLS": "old.xls",
     "XLSX, ODS": "values.ods",

@@ -141,16 +141,6 @@ def test_fields_stand_in_the_order_in_which_they_appear(path: Path) -> None:
     assert rows == [(1, "1", None, None), (2, "3", "2", None), (3, None, "5", "4")]
 
 
-def test_fields_may_appear_after_many_records(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(row_writer, "_BATCH_BYTES", 1_000)
-
-    table, rows, _errors = read_text(path, json.dumps([{f"k{n // 100}": n} for n in range(1_000)]))
-
-    assert table.names == tuple(f"k{n}" for n in range(10))
-    assert len(rows) == 1_000
-    assert rows[-1] == (1_000, *[None] * 9, "999")
-
-
 @pytest.mark.parametrize(
     ("values", "declared_type"),
     [

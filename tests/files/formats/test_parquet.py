@@ -16,6 +16,8 @@ from datastore_search.contrib.files.jobs import LoadOptions
 from ..contents import build_parquet
 from .staging import get_read_failure, read_content
 
+_UUID = "6f1a1c5e-0000-4000-8000-000000000001"
+
 
 def read_query(path: Path, query: str) -> tuple[tuple[str | None, ...], list[tuple[Any, ...]]]:
     """Read a file of the answer to a query: the declared types, and the rows without lines."""
@@ -27,6 +29,9 @@ def read_query(path: Path, query: str) -> tuple[tuple[str | None, ...], list[tup
     ("value", "declared_type", "text"),
     [
         ("7::TINYINT", "int4", "7"),
+        ("18446744073709551615::UBIGINT", "numeric", "18446744073709551615"),
+        ("true", "bool", "true"),
+        (f"'{_UUID}'::UUID", "text", _UUID),
         ("-7::SMALLINT", "int4", "-7"),
         ("4294967295::UINTEGER", "int8", "4294967295"),
         ("1.10::DECIMAL(38, 10)", "numeric", "1.1000000000"),

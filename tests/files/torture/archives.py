@@ -8,7 +8,7 @@ from .cases import Case
 
 CASES = [
     *(
-        Case(file, trap, fields={"id": "int4", "name": "text"}, records=[[1, "Anna"], [2, "Ben"]])
+        Case(file, trap, fields="id: int4, name: text", records=[[1, "Anna"], [2, "Ben"]])
         for file, trap in (
             ("plain.csv.gz", "a gzip"),
             ("one_file.zip", "a zip with one file, and what macOS adds"),
@@ -18,40 +18,9 @@ CASES = [
     ),
     Case(
         "two_files.zip",
-        "a zip with two files",
-        failure=(
-            "The archive contains several files. Choose one of them: “a/people.csv”, “b/towns.csv”."
-        ),
-    ),
-    Case(
-        "two_files.zip",
         "one of the two is chosen",
         LoadOptions(member="b/towns.csv"),
-        fields={"tên": "text", "dân số": "int4"},
+        fields="tên: text, dân số: int4",
         records=[["Hà Nội", 8053663], ["Đà Nẵng", 1134310], ["Thành phố Hồ Chí Minh", 8993082]],
-    ),
-    Case(
-        "zip_within.zip",
-        "a zip within a zip",
-        failure="The archive contains another archive: unpack it, and load its content.",
-    ),
-    Case("no_files.zip", "a zip with nothing", failure="There is no file in the archive."),
-    Case(
-        "encrypted.zip",
-        "a zip with a password",
-        failure="“data.csv” in the archive is protected by a password.",
-    ),
-    Case(
-        "oddly_packed.zip",
-        "an unsupported method of compression",
-        failure="“data.csv” in the archive is compressed in a way that cannot be unpacked.",
-    ),
-    Case(
-        "bomb.zip",
-        "a few hundred bytes that become 100 MB",
-        failure=(
-            "The file would be more than 200 times as large when unpacked: it is refused as "
-            "an attack."
-        ),
     ),
 ]

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from datastore_search.contrib.files.jobs import LoadOptions
+from datastore_search.contrib.files.messages.failures import LoadFailed
 
 FILES = Path(__file__).parent / "files"
 
@@ -17,18 +18,18 @@ class Case:
     """
     One file and its outcome.
 
-    ``fields`` maps the names of the fields, in order, to their types, and ``records`` lists the
+    ``fields`` lists the names of the fields with their types, and ``records`` the
     values of each record in that order, as ``datastore_search`` returns them; or ``failure`` is the
-    whole message, in English.  ``notices`` are the load's notices, ``row_errors`` its bad rows as
+    whole message.  ``notices`` are the load's notices, ``row_errors`` its bad rows as
     (line, field, value, reason), ``labels`` the labels that differ from the names.
     """
 
     file: str
     trap: str
     options: LoadOptions = field(default_factory=LoadOptions)
-    fields: Mapping[str, str] = field(default_factory=dict)
+    fields: str = ""
     records: Sequence[Sequence[Any]] = ()
-    failure: str = ""
+    failure: str | LoadFailed = ""
     notices: Sequence[str] = ()
     row_errors: Sequence[tuple[int, str, str, str]] = ()
     labels: Mapping[str, str] = field(default_factory=dict)

@@ -8,13 +8,10 @@ from datastore_search.contrib.files.jobs import LoadOptions
 
 from .cases import Case
 
-_UNKNOWN = "The coordinate system of the file is unknown."
-_DAMAGED = "The file is damaged or incomplete: it cannot be read as GeoPackage."
 _BYTES = "The field “{}” has bytes that are not text; they are written in hexadecimal."
 _HANOI = {"type": "Point", "coordinates": [105.8525, 21.0287]}
 _RING = [[0.0, 0.0], [4.0, 0.0], [4.0, 4.0], [0.0, 0.0]]
 _HOLE = [[2.0, 1.0], [3.0, 1.0], [3.0, 2.0], [2.0, 1.0]]
-_LAYERS = '“po"ints”, “rivers”, “codes”'
 
 
 def _build_shape(kind: str, coordinates: list[Any]) -> dict[str, Any]:
@@ -24,15 +21,9 @@ def _build_shape(kind: str, coordinates: list[Any]) -> dict[str, Any]:
 _POINT = _build_shape("Point", [1.0, 2.0])
 _HIGH_POINT = _build_shape("Point", [105.8525, 21.0287, 12.5])
 
-_PLACE = {
-    "code": "text",
-    "name": "text",
-    "people": "int4",
-    "share": "numeric",
-    "day": "date",
-    "capital": "bool",
-    "geometry": "json",
-}
+_PLACE = (
+    "code: text, name: text, people: int4, share: numeric, day: date, capital: bool, geometry: json"
+)
 _OUTER = [[0, 0, 5], [0, 4, 6], [4, 4, 7], [4, 0, 8.5], [0, 0, 5]]
 _INNER = [[1, 1, 1], [2, 1, 2], [2, 2, 3], [1, 1, 1]]
 _SECOND: list[object] = ["12", "Đà Nẵng", None, None, None, False, None]
@@ -41,9 +32,6 @@ _SECOND: list[object] = ["12", "Đà Nẵng", None, None, None, False, None]
 def _build_records(longitude: float, latitude: float) -> list[list[object]]:
     point = {"type": "Point", "coordinates": [longitude, latitude]}
     return [["007", "Hà Nội", 8053663, 8.25, "2024-03-05", True, point], _SECOND]
-
-
-_XML_NOT_READ = "Files of the format XML are not read. Save the table as CSV, and load that file."
 
 
 def _build_polygon(position: int) -> list[list[list[int]]]:
@@ -57,21 +45,11 @@ CASES = [
     Case(
         "places.gpkg",
         "the types of its columns, beside a view and the styles of QGIS",
-        fields={
-            "fid": "int8",
-            "code": "text",
-            "name": "text",
-            "people": "int4",
-            "total": "int8",
-            "share": "float8",
-            "capital": "bool",
-            "day": "date",
-            "moment": "timestamptz",
-            "photo": "text",
-            "twice": "int8",
-            "void": "int4",
-            "geometry": "json",
-        },
+        fields=(
+            "fid: int8, code: text, name: text, people: int4, total: int8, share: float8, "
+            "capital: bool, day: date, moment: timestamptz, photo: text, twice: int8, "
+            "void: int4, geometry: json"
+        ),
         records=[
             [
                 *(7, "007", "Hà Nội", 8053663, 2**53 + 1, 8.25, True, "2024-03-05"),
@@ -83,33 +61,22 @@ CASES = [
     ),
     Case(
         "layers.gpkg",
-        "several layers",
-        failure=f"The file has several layers: {_LAYERS}. Choose one of them.",
-    ),
-    Case(
-        "layers.gpkg",
         "a layer by its name",
         options=LoadOptions(sheet='po"ints'),
-        fields={"fid": "int8", "geometry": "json"},
+        fields="fid: int8, geometry: json",
         records=[[1, _HANOI]],
     ),
     Case(
         "layers.gpkg",
         "a table without geometry, by its number",
         options=LoadOptions(sheet="3"),
-        fields={"code": "text", 'the "name"': "text"},
+        fields='code: text, the "name": text',
         records=[["01", "one"], ["02", None]],
-    ),
-    Case(
-        "layers.gpkg",
-        "a layer that is not there",
-        options=LoadOptions(sheet="4"),
-        failure=f"The file has no layer “4”. It has: {_LAYERS}.",
     ),
     Case(
         "shapes.gpkg",
         "all kinds of shapes",
-        fields={"kind": "text", "geometry": "json"},
+        fields="kind: text, geometry: json",
         records=[
             ["point Z", _build_shape("Point", [1.0, 2.0, 3.5])],
             ["point M", _POINT],
@@ -134,37 +101,23 @@ CASES = [
         ],
     ),
     Case(
-        "curves.gpkg",
-        "a curve",
-        failure=(
-            "The layer has curves or surfaces, which GeoJSON does not have. Convert them to lines"
-            " and polygons."
-        ),
-    ),
-    Case(
         "mercator.gpkg",
         "coordinates of web maps, with a height",
-        fields={"geometry": "json"},
+        fields="geometry: json",
         records=[[_HIGH_POINT]],
         notices=["The coordinates were converted from WGS 84 / Pseudo-Mercator to WGS 84."],
     ),
     Case(
         "vn2000.gpkg",
         "coordinates of Vietnam, known by their code alone, to and fro within a millimetre",
-        fields={"geometry": "json"},
+        fields="geometry: json",
         records=[[_build_shape("Point", [105.852500004, 21.028699998, 12.5])]],
         notices=["The coordinates were converted from VN-2000 / UTM zone 48N to WGS 84."],
-    ),
-    Case("no_system.gpkg", "coordinates of an unknown kind", failure=_UNKNOWN),
-    Case(
-        "tiles.gpkg",
-        "pictures of maps alone",
-        failure="The file has no layer with records.",
     ),
     Case(
         "wal.gpkg",
         "a record in a file beside it",
-        fields={"code": "text"},
+        fields="code: text",
         records=[["a"]],
         notices=[
             (
@@ -174,7 +127,6 @@ CASES = [
             )
         ],
     ),
-    Case("cut.gpkg", "a page that is missing", failure=_DAMAGED),
     Case(
         "places_shp.zip",
         "the types of a DBF, and a record without a shape",
@@ -182,30 +134,13 @@ CASES = [
         records=_build_records(105.8525, 21.0287),
     ),
     Case(
-        "places_utm_shp.zip",
-        "coordinates in metres",
-        fields=_PLACE,
-        records=_build_records(105.8525, 21.0287),
-        notices=["The coordinates were converted from WGS 84 / UTM zone 48N to WGS 84."],
-    ),
-    Case(
         "heights_shp.zip",
         "polygons with heights, of which one has measures",
-        fields={"n": "int4", "geometry": "json"},
+        fields="n: int4, geometry: json",
         records=[
             [1, {"type": "Polygon", "coordinates": [_OUTER, _INNER]}],
             [2, {"type": "Polygon", "coordinates": [_OUTER]}],
         ],
-    ),
-    Case(
-        "no_prj_shp.zip",
-        "coordinates of an unknown kind",
-        failure=("The coordinate system of the shapefile is unknown: its part “.prj” is missing."),
-    ),
-    Case(
-        "damaged_shp.zip",
-        "a cut DBF",
-        failure="The file is damaged or incomplete: it cannot be read as Shapefile.",
     ),
     Case(
         "two_shp.zip",
@@ -214,20 +149,13 @@ CASES = [
         fields=_PLACE,
         records=_build_records(105.8525, 21.0287),
     ),
-    Case("entities.xml", "entities within entities", failure=_XML_NOT_READ),
-    Case("entities.kml", "a KML that declares entities", failure=_XML_NOT_READ),
     Case(
         "places.kml",
         "placemarks with data of both kinds, in folders, without styles",
-        fields={
-            "folder": "text",
-            "id": "text",
-            "name": "text",
-            "description": "text",
-            "timestamp": "timestamp",
-            "depth": "numeric",
-            "geometry": "json",
-        },
+        fields=(
+            "folder: text, id: text, name: text, description: text, timestamp: timestamp, "
+            "depth: numeric, geometry: json"
+        ),
         records=[
             [
                 *("Places", None, "Hoàn Kiếm", None, None, 1.5),
@@ -242,21 +170,17 @@ CASES = [
         "places.kml",
         "the placemarks of one folder",
         options=LoadOptions(sheet="Places"),
-        fields={"name": "text", "depth": "numeric", "geometry": "json"},
+        fields="name: text, depth: numeric, geometry: json",
         records=[["Hoàn Kiếm", 1.5, {"type": "Point", "coordinates": [105.8525, 21.0287, 0]}]],
     ),
     Case(
         "walk.gpx",
         "the points of a track, with heights and times",
         options=LoadOptions(sheet="track_points"),
-        fields={
-            "track_fid": "int4",
-            "track_seg_id": "int4",
-            "track_seg_point_id": "int4",
-            "ele": "int4",
-            "time": "timestamptz",
-            "geometry": "json",
-        },
+        fields=(
+            "track_fid: int4, track_seg_id: int4, track_seg_point_id: int4, ele: int4, "
+            "time: timestamptz, geometry: json"
+        ),
         records=[
             [
                 *(0, 0, 0, 7, "2025-01-01T07:00:00.000+00:00"),

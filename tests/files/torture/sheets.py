@@ -11,17 +11,10 @@ ERROR = "The cell has an error. List “{0}” among the texts that mean “no v
 _MERGED = (
     "Merged cells in the table: 1. The value is in the first cell of each, the others are empty."
 )
-_DAMAGED = (
-    "The workbook is damaged or incomplete. Open it in a spreadsheet program, and save it again as"
-    " XLSX."
-)
-_TRUNCATED = "The compressed file ends too early: a part of it is missing."
-_ENCRYPTED = "The workbook is protected by a password. Save it without one."
 _NO_DATE = (
     "The cell is formatted as a date or a time, but its number is not a valid date or time."
     " Correct it, or list “{0}” among the texts that mean “no value”."
 )
-_OUT_OF_MEMORY = "The file needs more memory than a load may use."
 
 _FOUND = (
     "The last rows, from line {} on, look like notes or totals below the table: {}. They can be"
@@ -32,43 +25,28 @@ _XLS_ERRORS = ("#NULL!", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#N/A
 
 CASES = [
     Case(
-        "dates.xlsx",
-        "dates, midnight among moments, times, and durations of more than a day",
-        fields={"day": "date", "moment": "timestamp", "clock": "time", "duration": "text"},
-        records=[
-            ["2024-03-05", "2024-03-05T14:30:15.000", "14:30:00", "30:00:00"],
-            ["1900-01-01", "2024-03-06T00:00:00.000", "00:00:01", "00:05:00"],
-        ],
-    ),
-    Case(
-        "dates_1904.xlsx",
-        "days counted from 1904",
-        fields={"day": "date"},
-        records=[["2024-03-05"]],
-    ),
-    Case(
         "formulas.xlsx",
         "formulas count by the values that were kept; one that gives an empty text is empty",
-        fields={"n": "int4", "double": "int4", "word": "text"},
+        fields="n: int4, double: int4, word: text",
         records=[[2, 4, "many"], [1, 2, None]],
     ),
     Case(
         "merged.xlsx",
         "a cell merged over two rows",
-        fields={"province": "text", "district": "text"},
+        fields="province: text, district: text",
         records=[["Hanoi", "Ba Dinh"], [None, "Hoan Kiem"]],
         notices=[_MERGED],
     ),
     Case(
         "texts.xlsx",
         "a return as Excel writes it, and blanks, which count where the file keeps them",
-        fields={"k": "text"},
+        fields="k: text",
         records=[["a\r\nb"], [" kept "], ["_x000D_"], ["&amp;"], ["trimmed"]],
     ),
     Case(
         "footer.xlsx",
         "notes below the table",
-        fields={"year": "text", "n": "text", "m": "int4", "rate": "numeric"},
+        fields="year: text, n: text, m: int4, rate: numeric",
         records=[
             ["2023", "1", 2, 0.5],
             ["2024", None, None, None],
@@ -87,19 +65,17 @@ CASES = [
         "footer.xlsx",
         "notes below the table, left out by choice",
         options=LoadOptions(footer="skip"),
-        fields={"year": "int4", "n": "int4", "m": "int4", "rate": "numeric"},
+        fields="year: int4, n: int4, m: int4, rate: numeric",
         records=[[2023, 1, 2, 0.5], [2024, None, None, None], [2025, 3, 4, 0.25]],
         notices=[
             "Rows without any value were left out: 1.",
             "Notes or totals below the table, from line 7 on, were left out: 2.",
         ],
     ),
-    Case("no_cells.xlsx", "only empty sheets", failure="No sheet of the workbook has cells."),
-    Case("blanks.xlsx", "no cell but a no-break blank", failure="The sheet “Sheet” has no cells."),
     Case(
         "second_sheet.xlsx",
         "the first sheet is empty",
-        fields={"n": "int4"},
+        fields="n: int4",
         records=[[1]],
         notices=["Read the sheet “2023”, the first with cells. Others with cells: “2024”."],
     ),
@@ -107,47 +83,20 @@ CASES = [
         "second_sheet.xlsx",
         "a sheet that is called like a number",
         options=LoadOptions(sheet="2024"),
-        fields={"n": "int4"},
+        fields="n: int4",
         records=[[2]],
-    ),
-    Case(
-        "second_sheet.xlsx",
-        "an empty sheet that was chosen",
-        options=LoadOptions(sheet="Cover"),
-        failure="The sheet “Cover” has no cells.",
-    ),
-    Case(
-        "second_sheet.xlsx",
-        "a sheet that is not there",
-        options=LoadOptions(sheet="2025"),
-        failure="The workbook has no sheet “2025”. It has: “Cover”, “2023”, “2024”.",
     ),
     Case(
         "hidden_sheet.xlsx",
         "the first sheet is hidden and only helps",
-        fields={"n": "int4"},
+        fields="n: int4",
         records=[[1]],
-    ),
-    Case(
-        "numbers.xlsx",
-        "whole numbers kept as doubles, 17 digits, exponents, rates",
-        fields={
-            "whole": "int4",
-            "decimal": "numeric",
-            "long": "numeric",
-            "tiny": "numeric",
-            "rate": "numeric",
-        },
-        records=[
-            [5, 0.1, 9007199254740991, 0.000000001, 0.5],
-            [-3, 1.1, 12345678901234570000, 0.25, 1],
-        ],
     ),
     Case(
         "errors.xlsx",
         "cells with errors, one of which means nothing by choice",
         options=LoadOptions(bad_rows="skip", nulls=("#N/A",)),
-        fields={"k": "text", "n": "int4"},
+        fields="k: text, n: int4",
         records=[["a", 1], ["b", None], ["d", 4]],
         notices=[explain_skipped_rows(1)],
         row_errors=[(4, "n", "#DIV/0!", ERROR.format("#DIV/0!"))],
@@ -155,7 +104,7 @@ CASES = [
     Case(
         "preamble.xlsx",
         "a title and a source above a header of texts, a year and a date",
-        fields={"province": "text", "area": "numeric", "2023": "numeric", "2024-07-01": "int4"},
+        fields="province: text, area: numeric, 2023: numeric, 2024-07-01: int4",
         records=[["Hanoi", 3359.82, 8587.1, 8718], ["Da Nang", 1284.73, 1245.2, 1269]],
         notices=["The header was found in row 4; the rows above it were left out."],
     ),
@@ -163,7 +112,7 @@ CASES = [
         "preamble.xlsx",
         "rows to skip, by choice",
         options=LoadOptions(skip=4),
-        fields={"Hanoi": "text", "3359.82": "numeric", "8587.1": "numeric", "8718": "int4"},
+        fields="Hanoi: text, 3359.82: numeric, 8587.1: numeric, 8718: int4",
         records=[["Da Nang", 1284.73, 1245.2, 1269]],
         notices=[
             (
@@ -172,52 +121,28 @@ CASES = [
             ),
         ],
     ),
-    Case("stray_cell.xlsx", "a cell in the last corner of the sheet", failure=_OUT_OF_MEMORY),
-    Case("truncated.xlsx", "half an archive", failure=_TRUNCATED),
-    Case("damaged.xlsx", "an archive with a damaged sheet", failure=_DAMAGED),
-    Case("looped.xls", "a sector that leads back to itself", failure=_DAMAGED),
-    Case("encrypted.xlsx", "a password", failure=_ENCRYPTED),
-    Case(
-        "letter.xlsx",
-        "a text document with the name of a workbook",
-        failure="The file is not a workbook that can be read, neither Excel's nor OpenDocument's.",
-    ),
     Case(
         "old.xls",
         "a workbook as of 1997",
-        fields={"code": "text", "n": "numeric"},
+        fields="code: text, n: numeric",
         records=[["007", 1.5], ["số", 2]],
     ),
     Case(
         "values.ods",
         "dates, amounts of money, rates, times and truth values of OpenDocument",
-        fields={
-            "day": "date",
-            "moment": "timestamp",
-            "price": "numeric",
-            "rate": "numeric",
-            "clock": "time",
-            "true": "bool",
-            "code": "text",
-        },
+        fields=(
+            "day: date, moment: timestamp, price: numeric, rate: numeric, clock: time, "
+            "true: bool, code: text"
+        ),
         records=[
             ["2024-03-05", "2024-03-05T14:30:15.000", 1234.5, 0.125, "14:30:00", True, "007"],
             ["2024-03-06", "2024-03-06T00:00:00.000", 2, 1, "00:00:01", False, "12"],
         ],
     ),
     Case(
-        "errors.ods",
-        "an error in a cell of the second sheet",
-        options=LoadOptions(sheet="Second", bad_rows="skip"),
-        fields={"k": "text", "m": "text", "l": "text", "n": "int4"},
-        records=[["x", None, None, 1]],
-        notices=[explain_skipped_rows(1)],
-        row_errors=[(3, "n", "#DIV/0!", ERROR.format("#DIV/0!"))],
-    ),
-    Case(
         "texts.ods",
         "breaks and blanks, durations, cells below a merged one",
-        fields={"k": "text", "m": "text"},
+        fields="k: text, m: text",
         records=[
             ["a\tb\nc  d\n<e>", "x"],
             ["negative", "-01:00:00"],
@@ -226,13 +151,11 @@ CASES = [
             ["r\t", "covered"],
         ],
     ),
-    Case("repeated.ods", "one cell that stands for many millions", failure=_OUT_OF_MEMORY),
-    Case("encrypted.ods", "a password on an ODS", failure=_ENCRYPTED),
     Case(
         "cells.xls",
         "an error, and dates, durations and numbers that stand for neither",
         options=LoadOptions(bad_rows="skip"),
-        fields={"n": "int4", "day": "text", "clock": "text", "text": "text", "truth": "bool"},
+        fields="n: int4, day: text, clock: text, text: text, truth: bool",
         records=[
             [1, "1900-01-01", "24:00:00", " kept ", False],
             [2, "1900-02-28", "1416:00:00", "_x000D_", True],
@@ -256,19 +179,19 @@ CASES = [
     Case(
         "strings.xlsx",
         "escapes, formats within a text, readings of Japanese, entities; in the cells and shared",
-        fields={"k": "text", "shared": "text"},
+        fields="k: text, shared: text",
         records=[[text, text] for text in _TEXTS],
     ),
     Case(
         "forms.xlsx",
         "rows and cells out of order, dates as ISO has them, truth values as words",
-        fields={"a": "text", "b": "date", "c": "bool"},
+        fields="a: text, b: date, c: bool",
         records=[["a", "2024-03-05", True], ["b", None, False], ["c", "1850-12-31", None]],
     ),
     Case(
         "unsaved.xlsx",
         "formulas that no program has computed",
-        fields={"k": "text", "n": "int4"},
+        fields="k: text, n: int4",
         records=[["x", None], ["x", None], ["x", None], ["x", 3]],
         notices=[
             (
@@ -281,7 +204,7 @@ CASES = [
         "new_errors.xlsx",
         "an error of newer programs",
         options=_SKIP,
-        fields={"a": "int4", "b": "int4", "c": "int4"},
+        fields="a: int4, b: int4, c: int4",
         records=[[5, 5, 0]],
         notices=[explain_skipped_rows(3)],
         row_errors=[
@@ -302,7 +225,7 @@ CASES = [
         "errors.xls",
         "each error",
         options=_SKIP,
-        fields={"n": "int4", "m": "int4"},
+        fields="n: int4, m: int4",
         records=[[8, 5]],
         notices=[explain_skipped_rows(7)],
         row_errors=[
@@ -312,13 +235,7 @@ CASES = [
     Case(
         "header_merged.xlsx",
         "merged cells above the names",
-        fields={
-            "Name": "text",
-            "2020": "text",
-            "field_3": "text",
-            "2021": "text",
-            "field_5": "text",
-        },
+        fields="Name: text, 2020: text, field_3: text, 2021: text, field_5: text",
         records=[
             [None, "Budget", "Actual", "Budget", "Actual"],
             ["Roads", "1", "2", "3", "4"],
@@ -341,27 +258,15 @@ CASES = [
         "tables_beside.xlsx",
         "the table on the right, chosen by its cells",
         options=LoadOptions(cell_range="D1:E3"),
-        fields={"year": "int4", "rate": "numeric"},
+        fields="year: int4, rate: numeric",
         records=[[2024, 0.5], [2025, 0.25]],
     ),
     Case(
         "tables_beside.xlsx",
         "fewer rows than the table has",
         options=LoadOptions(cell_range="$a$1:$b$3"),
-        fields={"town": "text", "people": "int4"},
+        fields="town: text, people: int4",
         records=[["Huế", 1], ["Đà Lạt", 2]],
         notices=["The row below A1:B3 has values in the same columns, which were left out."],
-    ),
-    Case(
-        "tables_beside.xlsx",
-        "cells that the sheet does not have",
-        options=LoadOptions(cell_range="G1:H9"),
-        failure="The sheet “Sheet” has no cells at G1:H9.",
-    ),
-    Case(
-        "tables_beside.xlsx",
-        "what is no range of cells",
-        options=LoadOptions(cell_range="D20:A1"),
-        failure="“D20:A1” is not a range of cells: write A1:D20, or A1:D for all rows below.",
     ),
 ]

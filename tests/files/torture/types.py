@@ -6,8 +6,8 @@ from datastore_search.contrib.files.jobs import LoadOptions
 
 from .cases import Case, explain_skipped_rows, explain_text
 
-_DAY = {"id": "int4", "day": "date"}
-_DAY_AS_TEXT = {"id": "int4", "day": "text"}
+_DAY = "id: int4, day: date"
+_DAY_AS_TEXT = "id: int4, day: text"
 
 _NOT_EUROS = "The value is not of type number (as in 1234.50 €)."
 _WITHOUT_UNIT = "Field “{}” has numbers as they are written, without the unit “{}”."
@@ -46,13 +46,13 @@ CASES = [
     Case(
         "thousands_commas.csv",
         "commas between thousands and a decimal point",
-        fields={"id": "int4", "amount": "numeric"},
+        fields="id: int4, amount: numeric",
         records=[[1, 1234567.89], [2, 950], [3, -1000.5]],
     ),
     Case(
         "telephones.csv",
         "telephone numbers, one way or another",
-        fields={"id": "int4", "phone": "text", "grouped": "text"},
+        fields="id: int4, phone: text, grouped: text",
         records=[[1, "+84901234567", "603 123 456"], [2, "+84907654321", "777 000 111"]],
         notices=[
             (
@@ -65,14 +65,14 @@ CASES = [
         "null_words.csv",
         "words that mean nothing by choice",
         LoadOptions(nulls=("NA", "-")),
-        fields={"id": "int4", "n": "int4", "day": "date"},
+        fields="id: int4, n: int4, day: date",
         records=[[1, 5, "2024-02-29"], [2, None, None], [3, None, "2024-03-01"]],
     ),
     Case(
         "truth_words.csv",
         "truth in words, more than one of them",
         LoadOptions(types={"mixed": "bool"}),
-        fields={"id": "int4", "mixed": "bool", "german": "text", "yes": "text"},
+        fields="id: int4, mixed: bool, german: text, yes: text",
         records=[[1, True, "ja", "yes"], [2, True, "nein", "no"], [3, False, "ja", "yes"]],
         notices=[
             (
@@ -85,7 +85,7 @@ CASES = [
         "described.csv",
         "a Table Schema knows what the values do not tell",
         LoadOptions(schema=_SCHEMA),
-        fields={"id": "text", "Tag": "date", "Betrag": "numeric", "Wahr": "text"},
+        fields="id: text, Tag: date, Betrag: numeric, Wahr: text",
         records=[["1", "2024-02-01", 1234, "ja"], ["2", "2024-04-03", None, "nein"]],
         labels={"id": "Nummer"},
         notices=[
@@ -104,7 +104,7 @@ CASES = [
         "misfits.csv",
         "values that are not written as was chosen",
         LoadOptions(types={"day": "date:dmy", "n": "int4:point"}, bad_rows="skip"),
-        fields={"id": "int4", "day": "date", "n": "int4"},
+        fields="id: int4, day: date, n: int4",
         records=[[1, "2024-12-31", 1234]],
         notices=[explain_skipped_rows(2)],
         row_errors=[
@@ -121,7 +121,7 @@ CASES = [
         "dates_with_months.csv",
         "English names of months, chosen for the file and for a field",
         LoadOptions(date_order="dmy", types={"at": "timestamp:dmyy,en"}),
-        fields={"id": "int4", "day": "date", "at": "timestamp"},
+        fields="id: int4, day: date, at: timestamp",
         records=[
             [1, "2024-02-03", "2021-02-03T14:30:00.000"],
             [2, "2024-11-12", "2068-02-29T09:05:00.000"],
@@ -131,7 +131,7 @@ CASES = [
         "amounts.csv",
         "percentages and amounts as numbers, by choice",
         LoadOptions(types={"share": "numeric:comma,%", "price": "numeric:comma,€"}),
-        fields={"id": "int4", "share": "numeric", "price": "numeric", "profit": "text"},
+        fields="id: int4, share: numeric, price: numeric, profit: text",
         records=[
             [1, 12.5, 1234.5, "(1,234.00)"],
             [2, 100, 7, "5.50"],
@@ -147,7 +147,7 @@ CASES = [
         "amounts_mixed.csv",
         "two currencies in one field",
         LoadOptions(types={"price": "numeric:€"}, bad_rows="skip"),
-        fields={"id": "int4", "price": "numeric"},
+        fields="id: int4, price: numeric",
         records=[[1, 5]],
         notices=[
             _WITHOUT_UNIT.format("price", "€"),

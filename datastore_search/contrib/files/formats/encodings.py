@@ -304,10 +304,7 @@ def guess_encoding(lines: bytes, languages: Collection[str] = ()) -> str:
         encoding: found
         for encoding, found in decoded.items()
         if sum(map(_is_odd, found)) <= _MAX_ODD_SHARE * len(found)
-        and (
-            encoding in _LATIN
-            or 2 * sum(any(map(_is_not_latin, word)) for word in found) >= len(found)
-        )
+        and (encoding in _LATIN or 2 * sum(map(_is_in_other_script, found)) >= len(found))
     }
     # Where none is, the user sees what the usual ones make of the words.
     read = likely or {each: found for each, found in decoded.items() if each in _LATIN}
@@ -372,6 +369,10 @@ def _compare_encodings(text: bytes, encodings: Collection[str]) -> dict[str, flo
 # Words --------------------------------------------------------------------------------------------
 
 
+def _is_in_other_script(word: str) -> bool:
+    return any(letter.isalpha() and _find_script(letter) != "LATIN" for letter in word)
+
+
 def _is_odd(word: str) -> bool:
     """Return whether a word mixes scripts, or has a capital or a sign in its middle."""
     is_odd = bool(_UNLIKELY.search(word))
@@ -393,10 +394,6 @@ def _is_odd(word: str) -> bool:
             else:
                 is_odd = letter.isupper() and (before.islower() or after.islower())
     return is_odd
-
-
-def _is_not_latin(letter: str) -> bool:
-    return letter.isalpha() and _find_script(letter) != "LATIN"
 
 
 def _is_in_alphabet(letter: str) -> bool:
