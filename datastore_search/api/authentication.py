@@ -169,7 +169,15 @@ def check_sizes(request: Request, *, is_writing: bool = False) -> int:
     size, max_bytes = measure_body(sent), conf.MAX_ANONYMOUS_BODY_BYTES
     if size > max_bytes:
         if is_writing:
-            _check_may_write_something(request)
+            user: Any = get_reader(request)
+            if not user.is_authenticated:
+                raise _build_anonymous_error(request, *_ANONYMOUS_WRITE_ERRORS)
+            verbs, resources = ("add", "change", "delete"), Resource.objects.all()
+            permissions = [f"datastore_search.{verb}_resource" for verb in verbs]
+            found = find_permitted(user, permissions, resources, max_checked=_MAX_CHECKED_RESOURCES)
+            may_write = found.is_everything or not found.is_complete
+            if not may_write and not resources.filter(found.condition).exists():
+                raise EveryWriteDenied(user=user.get_username())
             max_bytes = conf.MAX_WRITE_BODY_BYTES
         elif get_reader(request).is_authenticated:
             max_bytes = max(max_bytes, MAX_SEARCH_BODY_BYTES)
@@ -179,19 +187,6 @@ def check_sizes(request: Request, *, is_writing: bool = False) -> int:
     if size > max_bytes:
         raise RequestTooLarge(most=max_bytes)
     return MAX_WRITTEN_VALUES if is_writing else MAX_JSON_VALUES
-
-
-def _check_may_write_something(request: Request) -> None:
-    user: Any = get_reader(request)
-    if not user.is_authenticated:
-        raise _build_anonymous_error(request, *_ANONYMOUS_WRITE_ERRORS)
-    permissions = [f"datastore_search.{verb}_resource" for verb in ("add", "change", "delete")]
-    resources = Resource.objects.all()
-    found = find_permitted(user, permissions, resources, max_checked=_MAX_CHECKED_RESOURCES)
-    if found.is_everything or not found.is_complete:
-        return
-    if not resources.filter(found.condition).exists():
-        raise EveryWriteDenied(user=user.get_username())
 
 
 def check_may_write(

@@ -141,37 +141,40 @@ def describe_error(error: Exception) -> tuple[int, dict[str, Any]]:
     if isinstance(error, rest.ValidationError) and isinstance(error.detail, Mapping):
         return status.HTTP_409_CONFLICT, cast("dict[str, Any]", error.detail)
     if isinstance(error, InvalidParameter | InvalidParameters):
-        errors = error.errors if isinstance(error, InvalidParameters) else (error,)
-        return status.HTTP_409_CONFLICT, _group_errors(errors)
+        # The first messages of each parameter, and the position of the first bad record.
+        members: dict[str, Any] = {}
+        for each in error.errors if isinstance(error, InvalidParameters) else (error,):
+            messages = members.setdefault(each.parameter, [])
+            if len(messages) < MAX_REPORTED_ERRORS and (text := str(each)) not in messages:
+                messages.append(text)
+            if isinstance(each, InvalidRecord):
+                members.setdefault("records_row", each.values["record"] - 1)
+        return status.HTTP_409_CONFLICT, members
     if isinstance(error, QueryTooSlow):
         return status.HTTP_409_CONFLICT, {"query": [str(error)]}
     if isinstance(error, rest.APIException):
-        return _get_status(error), {"message": _describe_rest_error(error)}
+        code, message = _describe_rest_error(error)
+        return code, {"message": message}
     for classes, code, replacement in _STATUSES:
         if isinstance(error, classes):
             return code, {"message": str(replacement or error)}
     return status.HTTP_500_INTERNAL_SERVER_ERROR, {"message": str(_("Internal server error"))}
 
 
-def _get_status(error: rest.APIException) -> int:
-    """Return CKAN's status for an exception of REST framework or of a portal's classes."""
-    if isinstance(error, rest.ValidationError):
-        return status.HTTP_409_CONFLICT
-    is_unknown_user = isinstance(error, rest.NotAuthenticated | rest.AuthenticationFailed)
-    if is_unknown_user or error.status_code == status.HTTP_401_UNAUTHORIZED:
-        return status.HTTP_403_FORBIDDEN
-    return error.status_code
-
-
-def _describe_rest_error(error: rest.APIException) -> str:
+def _describe_rest_error(error: rest.APIException) -> tuple[int, str]:
     """Describe an exception of REST framework, which lacks some texts in some languages."""
     if isinstance(error, rest.Throttled):
-        return describe_throttling(error)
-    default = str(error.default_detail)
+        return error.status_code, describe_throttling(error)
+    code, default = error.status_code, str(error.default_detail)
     message = _flatten_detail(error.detail) or default
     if isinstance(error, rest.AuthenticationFailed):
-        return f"{TokenWriteDenied()} {message.removeprefix(default)}".rstrip()
-    return message
+        message = f"{TokenWriteDenied()} {message.removeprefix(default)}".rstrip()
+    if isinstance(error, rest.ValidationError):
+        code = status.HTTP_409_CONFLICT
+    elif isinstance(error, rest.NotAuthenticated | rest.AuthenticationFailed):
+        code = status.HTTP_403_FORBIDDEN
+    # Of classes of the portal, too.
+    return status.HTTP_403_FORBIDDEN if code == status.HTTP_401_UNAUTHORIZED else code, message
 
 
 def _flatten_detail(detail: Any) -> str:
@@ -187,15 +190,3 @@ def _flatten_detail(detail: Any) -> str:
         return str(detail)
     texts = dict.fromkeys(map(_flatten_detail, islice(parts, MAX_REPORTED_ERRORS)))
     return " ".join(filter(None, texts))
-
-
-def _group_errors(errors: Iterable[InvalidParameter]) -> dict[str, Any]:
-    """List the first messages of each parameter, and the position of the first bad record."""
-    members: dict[str, Any] = {}
-    for error in errors:
-        messages = members.setdefault(error.parameter, [])
-        if len(messages) < MAX_REPORTED_ERRORS and (message := str(error)) not in messages:
-            messages.append(message)
-        if isinstance(error, InvalidRecord):
-            members.setdefault("records_row", error.values["record"] - 1)
-    return members

@@ -194,7 +194,14 @@ def add_resource(
         translations=read_translations(sent),
         **read_resource_values(sent, parameters),
     )
-    resource.name = _check_name(name) if name else str(resource.pk)
+    resource.name = name or str(resource.pk)
+    if name:
+        try:
+            Resource.name.field.clean(name, None)
+        except ValidationError as error:
+            raise InvalidDatasetName(name=make_printable(name)) from error
+        if Resource.objects.known_as(name).exists() or catalogue.entry.has_name(name):
+            raise TakenDatasetName(name=name)
     shown = catalogue.entry.show(request, resource)
     refuse_other_members(sent, shown, catalogue.entry.members.list_stored(sent))
     using = router.db_for_write(Resource)
@@ -223,13 +230,3 @@ def read_new_id(sent: object) -> uuid.UUID:
     if Resource.objects.known_as(name).exists() or catalogue.entry.has_name(name):
         raise InvalidResource(reason=_("A resource with this id already exists."), parameter="id")
     return resource_id
-
-
-def _check_name(name: str) -> str:
-    try:
-        Resource.name.field.clean(name, None)
-    except ValidationError as error:
-        raise InvalidDatasetName(name=make_printable(name)) from error
-    if Resource.objects.known_as(name).exists() or catalogue.entry.has_name(name):
-        raise TakenDatasetName(name=name)
-    return name

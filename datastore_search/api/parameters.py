@@ -644,9 +644,14 @@ class ActionParameters(serializers.Serializer[Any]):
             for name, value in data.items()
             if name in self.fields and name not in self.unchecked and not is_storable(value)
         }
-        unknown = [name for name in data if name not in self.fields]
-        if unknown and not self.accepts_others:
-            errors |= self._refuse_unknown(unknown)
+        others = [name for name in data if name not in self.fields]
+        if "callback" in others and not self.accepts_others:
+            others.remove("callback")
+            errors["callback"] = [str(self.error_messages["jsonp"])]
+        if others and not self.accepts_others:
+            message = str(self.error_messages["unknown"])
+            printable = map(make_printable, others[:MAX_REPORTED_ERRORS])
+            errors["__extras"] = [message.format(name=name) for name in printable]
         values: dict[str, object] = {}
         try:
             values = super().to_internal_value(
@@ -659,17 +664,6 @@ class ActionParameters(serializers.Serializer[Any]):
         if errors:
             raise serializers.ValidationError(errors)
         return {name: value for name, value in values.items() if value not in (None, "")}
-
-    def _refuse_unknown(self, names: list[str]) -> dict[str, list[str]]:
-        message, others = str(self.error_messages["unknown"]), [*names]
-        errors: dict[str, list[str]] = {}
-        if "callback" in names:
-            others.remove("callback")
-            errors["callback"] = [str(self.error_messages["jsonp"])]
-        if others:
-            printable = map(make_printable, others[:MAX_REPORTED_ERRORS])
-            errors["__extras"] = [message.format(name=name) for name in printable]
-        return errors
 
 
 @lru_cache(maxsize=200)  # of 11 kB each; clients use a few combinations

@@ -60,8 +60,6 @@ _NO_DATA: Final = QueryDict()
 
 # What a request sends -----------------------------------------------------------------------------
 
-_FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
-
 
 class RefuseFiles(FileUploadHandler):
     """Refuse a form at its first file, before the file is read."""
@@ -91,10 +89,20 @@ def read_parameters(wrapped: Request, max_values: int) -> dict[str, object]:
     encoding = request.META.get("HTTP_CONTENT_ENCODING", "")
     if encoding.lower() not in {"", "identity"} and has_body(request):
         raise UnsupportedContentEncoding(encoding=encoding[:100])
-    if request.method == "POST" and kind in _FORMS:
-        is_multipart = kind == "multipart/form-data"
-        form = _read_multipart(request) if is_multipart else _read_form(request.body, max_values)
-        return form or _flatten(request.GET)
+    if request.method == "POST" and kind == "application/x-www-form-urlencoded":
+        return _read_form(request.body, max_values) or _flatten(request.GET)
+    if request.method == "POST" and kind == "multipart/form-data":
+        if not hasattr(request, "_files"):  # unless a middleware of the portal has read the form
+            request.upload_handlers = [RefuseFiles(request)]
+        try:
+            parameters = _flatten(request.POST)
+        except TooManyFieldsSent:
+            check_parameters(MAX_PARAMETERS + 1)
+            raise
+        check_parameters(sum(len(values) for _name, values in request.POST.lists()))
+        for name in request.FILES:
+            raise _build_file_error(name)
+        return parameters or _flatten(request.GET)
     if request.GET or not request.body:
         return _flatten(request.GET)
     if kind and kind != "application/json" and not kind.endswith("+json"):
@@ -112,20 +120,6 @@ def _read_form(body: bytes, max_values: int) -> dict[str, object]:
         name = next(iter(parameters)).encode(errors="replace")
         if name.lstrip().startswith((b"{", b"[")):  # JSON, percent-encoded like a form
             return parse_object(name, max_values)
-    return parameters
-
-
-def _read_multipart(request: HttpRequest) -> dict[str, object]:
-    if not hasattr(request, "_files"):  # unless a middleware of the portal has read the form
-        request.upload_handlers = [RefuseFiles(request)]
-    try:
-        parameters = _flatten(request.POST)
-    except TooManyFieldsSent:
-        check_parameters(MAX_PARAMETERS + 1)
-        raise
-    check_parameters(sum(len(values) for _name, values in request.POST.lists()))
-    for name in request.FILES:
-        raise _build_file_error(name)
     return parameters
 
 
@@ -212,14 +206,15 @@ def _encode_start(data: Mapping[str, Any], rest: Mapping[str, Any]) -> bytes:
     return text[:-2].encode() + (b", " if rest else b"")
 
 
-def _convert(value: object) -> object:
-    """Convert what JSON lacks: a decimal to the nearest double, any other value to text."""
-    if isinstance(value, Decimal) and value.adjusted() < _MAX_DOUBLE_DIGITS:
-        return float(value)
-    return str(value)
-
-
-_ENCODER = json.JSONEncoder(ensure_ascii=False, default=_convert)
+_ENCODER = json.JSONEncoder(
+    ensure_ascii=False,
+    # What JSON lacks: a decimal is the nearest double, any other value is text.
+    default=lambda value: (
+        float(value)
+        if isinstance(value, Decimal) and value.adjusted() < _MAX_DOUBLE_DIGITS
+        else str(value)
+    ),
+)
 
 
 # Views --------------------------------------------------------------------------------------------

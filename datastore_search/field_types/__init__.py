@@ -68,8 +68,14 @@ def get_field_type(name: str) -> FieldType:
 
     Raises: ``KeyError`` when there is none.
     """
+    if (kind := find_field_type(name)) is None:
+        raise KeyError(name)
+    return kind
+
+
+def find_field_type(name: str) -> FieldType | None:
     lowered = " ".join(name.lower().split())
-    return field_types[type_aliases.get(lowered, lowered)]
+    return field_types.get(type_aliases.get(lowered, lowered))
 
 
 def label_type(name: str) -> str:

@@ -65,11 +65,6 @@ def _format_timestamp(moment: datetime) -> str:
     return moment.isoformat(timespec="microseconds" if exact else "milliseconds")
 
 
-def _format_time(moment: time) -> str:
-    text = moment.isoformat()
-    return text.rstrip("0") if "." in text else text
-
-
 # DuckDB -------------------------------------------------------------------------------------------
 
 _AS_TIMESTAMP = "CAST({v} AS TIMESTAMP)"
@@ -212,7 +207,11 @@ TIMESTAMPTZ = _build_type(
 )
 TIME = _build_type(
     "time",
-    _build_parser(_CLOCK, time.fromisoformat, _format_time),
+    _build_parser(
+        _CLOCK,
+        time.fromisoformat,
+        lambda moment: moment.isoformat().rstrip("0" if moment.microsecond else ""),
+    ),
     DuckDBTexts(_TIME_TEXTS, JSON_STRING, ((_TIME_TEXTS,),)),
     label=_("time of day"),
     read_python=time.fromisoformat,

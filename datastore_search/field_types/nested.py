@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
+from functools import partial
 from string import whitespace
 
 from django.utils.functional import Promise
@@ -31,12 +32,18 @@ def _parse_list(value: Json, *, of: Callable[[Json], str]) -> str:
 
     A text is JSON's list, or PostgreSQL's: ``[1, 2]`` or ``{1,2}``.
     """
+    given = value
     if isinstance(value, str):
-        value = _read_json_list(value)
-    if not isinstance(value, Sequence) or any(isinstance(each, list | Mapping) for each in value):
+        if not value.lstrip(whitespace).startswith("["):
+            raise_unknown_notation(value)
+        try:
+            given = json.loads(value, parse_float=Decimal, parse_constant=str)  # NaN
+        except (ValueError, RecursionError):
+            raise_unknown_notation(value)  # PostgreSQL's list with bounds, as [1:2]={7,8}
+    if not isinstance(given, Sequence) or any(isinstance(each, list | Mapping) for each in given):
         raise NotOfType
     try:
-        texts = ["null" if each is None else of(each) for each in value]
+        texts = ["null" if each is None else of(each) for each in given]
     except UnknownNotation:
         raise NotOfType from None
     expansion = Expansion()
@@ -46,24 +53,11 @@ def _parse_list(value: Json, *, of: Callable[[Json], str]) -> str:
     return expansion.check(f"[{','.join(texts)}]")
 
 
-def _read_json_list(text: str) -> Json:
-    if not text.lstrip(whitespace).startswith("["):
-        raise_unknown_notation(text)
-    try:
-        found: Json = json.loads(text, parse_float=Decimal, parse_constant=str)  # NaN
-    except (ValueError, RecursionError):
-        raise_unknown_notation(text)  # PostgreSQL's list with bounds, as [1:2]={7,8}
-    return found
-
-
 def _build_list_type(
     element: FieldType, label: str | Promise, json_expression: str = ""
 ) -> FieldType:
     """Build a type whose texts in files are JSON; each element is written as one of its type."""
-
-    def read(value: Json) -> str:
-        return _parse_list(value, of=element.parse_value)
-
+    read = partial(_parse_list, of=element.parse_value)
     kind, condition = element.duckdb_type, element.duckdb.condition
     parts = "VARCHAR"
     if element.is_text:  # as which DuckDB reads lists and objects, too

@@ -73,42 +73,41 @@ def _is_kept(value: Json, parse: Callable[[Json], str]) -> bool:
 # Whole numbers ------------------------------------------------------------------------------------
 
 
-def _parse_integer_operand(value: Json, *, bits: int) -> str | None:
-    """Parse a number, also as text; one that is not whole or not in range equals nothing."""
-    within = range(-(2 ** (bits - 1)), 2 ** (bits - 1))
-    if isinstance(value, str):
-        text = value.strip(whitespace)
-        if not _INTEGER.fullmatch(text) or int(text) not in within:
-            raise NotOfType
-        return str(int(text))
-    number = _check_number(value)
-    if number.adjusted() > bits or number != number.to_integral_value():
-        return None
-    return str(int(number)) if int(number) in within else None
-
-
-def _parse_integer_bound(value: Json, *, bits: int) -> str:
-    """Parse any number, also one that is not whole or not in range."""
-    if isinstance(value, str):
-        return _require(_parse_integer_operand(value, bits=bits))
-    number = _check_number(value)
-    if number.adjusted() > bits:
-        return str(2**bits if number > 0 else -(2**bits))
-    return dump_json(_round_decimals(number))
-
-
 def _build_integer_type(
     bits: int, duckdb_type: str, *, is_guessed: bool = True, **others: Any
 ) -> FieldType:
+    within = range(-(2 ** (bits - 1)), 2 ** (bits - 1))
+
+    def parse_operand(value: Json) -> str | None:
+        """Parse a number, also as text; one that is not whole or not in range equals nothing."""
+        if isinstance(value, str):
+            text = value.strip(whitespace)
+            if not _INTEGER.fullmatch(text) or int(text) not in within:
+                raise NotOfType
+            return str(int(text))
+        number = _check_number(value)
+        if number.adjusted() > bits or number != number.to_integral_value():
+            return None
+        return str(int(number)) if int(number) in within else None
+
+    def parse_bound(value: Json) -> str:
+        """Parse any number, also one that is not whole or not in range."""
+        if isinstance(value, str):
+            return read(value)
+        number = _check_number(value)
+        if number.adjusted() > bits:
+            return str(2**bits if number > 0 else -(2**bits))
+        return dump_json(_round_decimals(number))
+
     def read(value: Json) -> str:
-        return _require(_parse_integer_operand(value, bits=bits))
+        return _require(parse_operand(value))
 
     return FieldType(
         name=f"int{bits // 8}",
         label=_("whole number"),
         parse_value=read,
-        parse_operand=partial(_parse_integer_operand, bits=bits),
-        parse_bound=partial(_parse_integer_bound, bits=bits),
+        parse_operand=parse_operand,
+        parse_bound=parse_bound,
         holds=(lambda value: _is_number(value, _PLAIN_INTEGER) and _is_kept(value, read))
         if is_guessed
         else None,

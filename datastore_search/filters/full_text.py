@@ -12,7 +12,7 @@ import re
 import unicodedata
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from psycopg import sql
 
@@ -174,34 +174,28 @@ _PATH = sql.SQL("(SELECT %s::jsonpath) LIMIT %s")
 
 def _compile_substrings(name: str | None, text: str, options: FullTextOptions) -> FullTextQuery:
     """
-    Find each word of a text within words, too.
+    Find each word of a text within words, too; the index finds candidates for that.
 
     Only whole words have a rank, so a record in which a word is part of another comes last.
     """
     query = _compile_text(name, text, options)
-    written = split_words(unicodedata.normalize("NFC", text))
-    words = [_compile_substring(name, word, options) for word in dict.fromkeys(written)]
+    data = sql.SQL("data" if name is None else "jsonb_build_object('', data -> %s)")
+    names = [] if name is None else [name]
+    words = []
+    for word in dict.fromkeys(split_words(unicodedata.normalize("NFC", text))):
+        choices = [_compile_text(name, word, options).match]
+        if len(word) >= MIN_SUBSTRING_LENGTH:
+            condition = sql.SQL("datastore_search_values({}) ILIKE %s").format(data)
+            within = Clause(condition, [*names, f"%{word}%"])
+            if pattern := build_pattern(word):
+                candidates = compile_candidates(pattern, ignores_case=True)
+                is_enough = name is None and is_exact(pattern, word)
+                within = candidates if is_enough else join_clauses([candidates, within], "AND")
+            choices.append(within)
+        words.append(join_clauses(choices, "OR"))
     if not words:
         return query
     return replace(query, match=join_clauses([query.match, join_clauses(words, "AND")], "OR"))
-
-
-def _compile_substring(name: str | None, word: str, options: FullTextOptions) -> Clause:
-    """Match a word as a whole word or within one; the index finds candidates for the latter."""
-    whole = _compile_text(name, word, options).match
-    if len(word) < MIN_SUBSTRING_LENGTH:
-        return whole
-    data = sql.SQL("data" if name is None else "jsonb_build_object('', data -> %s)")
-    within = Clause(
-        sql.SQL("datastore_search_values({}) ILIKE %s").format(data),
-        [*([] if name is None else [name]), f"%{word}%"],
-    )
-    pattern = build_pattern(word)
-    if pattern:
-        candidates = compile_candidates(pattern, ignores_case=True)
-        is_enough = name is None and is_exact(pattern, word)
-        within = candidates if is_enough else join_clauses([candidates, within], "AND")
-    return join_clauses([whole, within], "OR")
 
 
 def compile_tsquery(q: str, language: str, *, plain: bool) -> Clause:
@@ -292,11 +286,20 @@ def compile_alternatives(alternatives: Iterable[Iterable[Term]], language: str |
         members = [_compile_term(words, language)] if words else []
         for each in terms:
             if each.is_phrase or each.is_excluded:
-                member = _compile_phrase(each.text)
+                # Words that follow each other; a run without blanks is always found so.
+                member = _compile_term(each.text, None)
+                if not has_unspaced_letters(each.text):
+                    sequence = Clause(sql.SQL(_SEQUENCE), [each.text])
+                    member = compose("coalesce({}, {})", sequence, member)
                 members.append(compose("!!{}", member) if each.is_excluded else member)
         if members:
             clauses.append(join_clauses(members, "&&"))
     return join_clauses(clauses, "||") if clauses else Clause(sql.SQL("''::tsquery"))
+
+
+_SEQUENCE: Final = (
+    "datastore_search_sequence(datastore_search_words(%s), 'pg_catalog.simple', false)::tsquery"
+)
 
 
 def _compile_term(words: str, language: str | None) -> Clause:
@@ -304,13 +307,3 @@ def _compile_term(words: str, language: str | None) -> Clause:
         sql.SQL("coalesce(datastore_search_tsquery(%s, %s::regconfig, %s), ''::tsquery)"),
         [words, language or "pg_catalog.simple", language is not None],
     )
-
-
-def _compile_phrase(text: str) -> Clause:
-    """Compile words that follow each other as written; a run without blanks is always found so."""
-    if has_unspaced_letters(text):
-        return _compile_term(text, None)
-    sequence = (
-        "datastore_search_sequence(datastore_search_words(%s), 'pg_catalog.simple', false)::tsquery"
-    )
-    return compose("coalesce({}, {})", Clause(sql.SQL(sequence), [text]), _compile_term(text, None))

@@ -134,7 +134,13 @@ def build_pattern(part: str, *, ignores_case: bool = False) -> str | None:
         known = _FOLDED_BESIDE_GREEK.sub(_ANY, known)
     elif ignores_case and not {*"ıİ"}.isdisjoint(part):
         known = _LETTERS_I.sub(_ANY, known)
-    known = "".join(letter if _has_stable_case(letter) else _ANY for letter in known)
+    # All libraries fold the letters of old alphabets alike, and those without case.
+    known = "".join(
+        letter
+        if letter <= "\u052f" or "\u1e00" <= letter <= "\u1eff" or letter.lower() == letter.upper()
+        else _ANY
+        for letter in known
+    )
     if not _INDEXED.search(known):
         return None
     # As in JSON, without quotes, and as a pattern of ``LIKE`` that means the text alone.
@@ -161,9 +167,3 @@ def is_exact(pattern: str, word: str) -> bool:
     """
     is_json = word.lower() in "null" or _AFTER_BACKSLASH.match(word)
     return pattern == f"%{word}%" and not is_json and not _LETTERS_I.search(word)
-
-
-def _has_stable_case(letter: str) -> bool:
-    """Return whether all libraries fold a letter alike: old alphabets, and letters without case."""
-    is_old = letter <= "\u052f" or "\u1e00" <= letter <= "\u1eff"
-    return is_old or letter.lower() == letter.upper()

@@ -350,8 +350,20 @@ class Stream(Iterator[bytes]):
         self._has_slot = False
         self._ahead: list[bytes] = []
         self.size_bytes: int | None = None  # if everything has been read already
+        deadline = monotonic() + FILE_TIMEOUT.total_seconds()
         try:
-            self._read_ahead(client)
+            while len(self._ahead) < _BLOCKS_AHEAD:
+                if block := self._read_next():
+                    self._ahead.append(block)
+                    continue
+                self._acquire_slot()
+                if client is not None and client.is_gone():
+                    self._end()
+                    raise ClientDisconnected
+                if monotonic() > deadline:
+                    self._end()
+                    raise FileTooSlow(seconds=int(FILE_TIMEOUT.total_seconds()))
+            self._acquire_slot()
         except StopIteration:
             self.size_bytes = sum(map(len, self._ahead))
 
@@ -377,22 +389,6 @@ class Stream(Iterator[bytes]):
         """End the stream, and the snapshot with it."""
         self._ahead.clear()
         self._end()
-
-    def _read_ahead(self, client: Client | None) -> None:
-        deadline = monotonic() + FILE_TIMEOUT.total_seconds()
-        while len(self._ahead) < _BLOCKS_AHEAD:
-            block = self._read_next()
-            if block:
-                self._ahead.append(block)
-                continue
-            self._acquire_slot()
-            if client is not None and client.is_gone():
-                self._end()
-                raise ClientDisconnected
-            if monotonic() > deadline:
-                self._end()
-                raise FileTooSlow(seconds=int(FILE_TIMEOUT.total_seconds()))
-        self._acquire_slot()
 
     def _acquire_slot(self) -> None:
         if self._has_slot or not self._own:  # a spool acquires a slot itself

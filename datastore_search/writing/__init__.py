@@ -158,7 +158,37 @@ class Writer:
         Raises: ``InvalidParameters`` for fields that cannot be.
         """
         if not self.resource.has_table:
-            self._create_table(fields)
+            settings = self.resource.table_settings
+            described = [
+                Field(name=each.name, extra_info=each.info) for each in fields if each.info
+            ]
+            version = TableVersion.objects.using(self.using).create(
+                resource=self.resource,
+                origin=Origin.API,
+                language=settings.language,
+                indexes=settings.indexes,
+                published_at=timezone.now(),
+            )
+            create_table(
+                self._connection,
+                version.pk,
+                language=version.language,
+                weights={**settings.weights, **{field.name: field.weight for field in described}},
+            )
+            create_indexes(
+                self._connection,
+                version.pk,
+                self.resource.choose_indexes({}),
+                memory_bytes=conf.LOAD_MEMORY_BYTES,
+            )
+            if self.resource.table_version is None:
+                self._fields.delete()
+            else:  # the table is lost, but not its fields
+                self._fields.update(has_order_index=False, is_sparse=False)
+                set_key(self._connection, version.pk, self.resource.primary_key)
+            self.resource.schema = tuple(self._fields)
+            self.resource.table_version = version
+            self.resource.save(using=self.using, update_fields=["table_version", "modified_at"])
         change_fields(self._connection, self.resource, fields, given, delete_others=delete_others)
         self._is_changed = True
         self.resource = self._read_resource()
@@ -387,34 +417,3 @@ class Writer:
             if name not in types:
                 raise UnknownField(parameter=parameter, field=name[:100])
         return types
-
-    def _create_table(self, given: Sequence[GivenField]) -> None:
-        settings = self.resource.table_settings
-        described = [Field(name=each.name, extra_info=each.info) for each in given if each.info]
-        version = TableVersion.objects.using(self.using).create(
-            resource=self.resource,
-            origin=Origin.API,
-            language=settings.language,
-            indexes=settings.indexes,
-            published_at=timezone.now(),
-        )
-        create_table(
-            self._connection,
-            version.pk,
-            language=version.language,
-            weights={**settings.weights, **{field.name: field.weight for field in described}},
-        )
-        create_indexes(
-            self._connection,
-            version.pk,
-            self.resource.choose_indexes({}),
-            memory_bytes=conf.LOAD_MEMORY_BYTES,
-        )
-        if self.resource.table_version is None:
-            self._fields.delete()
-        else:  # the table is lost, but not its fields
-            self._fields.update(has_order_index=False, is_sparse=False)
-            set_key(self._connection, version.pk, self.resource.primary_key)
-        self.resource.schema = tuple(self._fields)
-        self.resource.table_version = version
-        self.resource.save(using=self.using, update_fields=["table_version", "modified_at"])

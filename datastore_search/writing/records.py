@@ -279,7 +279,18 @@ class RecordTable:
         if ids := [each.id for each in records if each.id is not None]:
             find = sql.SQL("SELECT _id FROM {} WHERE _id = ANY(%s::bigint[])").format(self._table)
             known_ids.update(fetch_column(self._connection, find, [ids]))
-        found = self._find_keys([each for each in records if each.id is None])
+        # By the number of the record: the ``_id`` with its key, and the first such number.
+        found: dict[int, tuple[int | None, int]] = {}
+        unnumbered = [each for each in records if each.id is None]
+        if self._key and unnumbered:
+            rows = list_rows(
+                {
+                    each.number: {name: each.members.get(name, "null") for name in self._key}
+                    for each in unnumbered
+                }
+            )
+            rows_found = execute(self._connection, self._build(_FIND, rows), rows.parameters)
+            found = {number: (known_id, first) for number, known_id, first in rows_found}
         # By the _id that was sent, or minus the number of the first record with the key.
         added: dict[int, dict[str, str]] = {}
         changed: dict[int, dict[str, str]] = {}
@@ -305,18 +316,6 @@ class RecordTable:
         if new := {-number: added[number] for number in added if number < 0}:
             written += self._insert(_INSERT, new)
         return sorted(written), len(added), updated
-
-    def _find_keys(self, records: Sequence[Record]) -> dict[int, tuple[int | None, int]]:
-        """Map the number of each record to the ``_id`` with its key, and the first such number."""
-        if not (self._key and records):
-            return {}
-        keys = {
-            record.number: {name: record.members.get(name, "null") for name in self._key}
-            for record in records
-        }
-        rows = list_rows(keys)
-        found = execute(self._connection, self._build(_FIND, rows), rows.parameters)
-        return {number: (known_id, first) for number, known_id, first in found}
 
     def _insert(
         self, statement: LiteralString, members: Mapping[int, Mapping[str, str]]

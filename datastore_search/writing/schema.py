@@ -14,7 +14,14 @@ from psycopg import sql
 from ..database.indexes import name_order_index
 from ..database.statements import fetch_value
 from ..database.tables import drop_indexes, quote_record_table, remove_fields
-from ..field_types import MAX_FIELDS, field_types, get_field_type, guess_type, is_storable
+from ..field_types import (
+    MAX_FIELDS,
+    field_types,
+    find_field_type,
+    get_field_type,
+    guess_type,
+    is_storable,
+)
 from ..messages.parameters import InvalidParameter, InvalidParameters
 from ..messages.writing import FieldsTooMany, InvalidFieldName, RepeatedField, UnknownFieldType
 from ..models import Field, Resource
@@ -105,9 +112,15 @@ def _check_fields(wanted: Sequence[GivenField], known: Mapping[str, Field]) -> N
     for each in wanted:
         if each.name in seen:
             errors.append(RepeatedField(field=each.name))
-        elif each.name not in known and not _is_valid_name(each.name):
+        elif each.name not in known and (
+            not 0 < len(each.name) <= _MAX_NAME_LENGTH
+            or each.name != each.name.strip()
+            or each.name in _RESERVED_NAMES
+            or _CONTROL.search(each.name)
+            or not is_storable(each.name)
+        ):
             errors.append(InvalidFieldName(field=each.name[:100]))
-        elif each.type is not None and each.name not in known and not _is_type_name(each.type):
+        elif each.type is not None and each.name not in known and not find_field_type(each.type):
             errors.append(
                 UnknownFieldType(
                     field=each.name, type=each.type[:100], types=", ".join(field_types)
@@ -119,20 +132,6 @@ def _check_fields(wanted: Sequence[GivenField], known: Mapping[str, Field]) -> N
         errors.append(FieldsTooMany(count=count, most=MAX_FIELDS))
     if errors:
         raise InvalidParameters(errors)
-
-
-def _is_valid_name(name: str) -> bool:
-    if not name or name != name.strip() or len(name) > _MAX_NAME_LENGTH:
-        return False
-    return is_storable(name) and name not in _RESERVED_NAMES and not _CONTROL.search(name)
-
-
-def _is_type_name(name: str) -> bool:
-    try:
-        get_field_type(name)
-    except KeyError:
-        return False
-    return True
 
 
 def _to_storable_json(value: Any) -> Any:

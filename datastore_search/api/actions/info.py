@@ -12,10 +12,10 @@ from rest_framework.request import Request
 from ...database.tables import measure_record_table
 from ...field_types import field_types
 from ...guards.shares import Client
-from ...models import Field, IndexKind, Profiles, Resource, read_profiles
+from ...models import IndexKind, Profiles, read_profiles
 from ...search import ConsistentRead, check_has_records, describe_fields, with_consistent_read
 from ..authentication import authorize_read
-from ..parameters import BooleanField, ResourceParameters, Schema
+from ..parameters import BooleanField, ResourceParameters
 from ..schemas import (
     BOOLEAN,
     NON_NEGATIVE_INTEGER,
@@ -48,41 +48,32 @@ def _describe_resource(request: Request, sent: Mapping[str, object]) -> Answer:
         resource = read.resource
         validators = authorize_read(request, resource, name, sent)
         profiles = read_profiles(resource.table_version_id, using=read.connection.alias)
-        schema = resource.schema
         fields = describe_fields(resource.types.items(), resource.infos[get_language()])
         if parameters.get("include_fields_schema", True):
-            details = (_describe_storage(field, resource, profiles) for field in schema)
-            fields = [each | more for each, more in zip(fields, details, strict=True)]
+            version = resource.table_version
+            # One index serves filters by equality on any field.
+            is_filtered = version is None or IndexKind.FILTERS in version.indexes
+            for described, field in zip(fields, resource.schema, strict=True):
+                kind = field_types[field.type]
+                described["schema"] = {
+                    "native_type": field.type,
+                    "notnull": False,
+                    "index_name": "primary_key" if field.name in resource.primary_key else "",
+                    "is_index": field.has_order_index or is_filtered,
+                    "uniquekey": resource.primary_key == [field.name],
+                    "facetable": kind.is_sortable,
+                    "sortable": kind.is_sortable,
+                    # The search vector has the words of all types.
+                    "searchable": True,
+                }
+                if profile := profiles and profiles.fields.get(field.name):
+                    described["profile"] = profile
         result: dict[str, Any] = {"fields": fields}
         if parameters.get("include_meta", True):
             result["meta"] = _describe_table(read, profiles)
         return Answer(result, validators=validators)
 
     return with_consistent_read(name, answer, client=Client.from_request(request))
-
-
-def _describe_storage(
-    field: Field, resource: Resource, profiles: Profiles | None
-) -> dict[str, Any]:
-    """Describe the type and index of a field, what it can do, and its profile if there is one."""
-    kind = field_types[field.type]
-    is_key = field.name in resource.primary_key
-    version = resource.table_version
-    # One index serves filters by equality on any field.
-    is_filtered = version is None or IndexKind.FILTERS in version.indexes
-    schema = {
-        "native_type": field.type,
-        "notnull": False,
-        "index_name": "primary_key" if is_key else "",
-        "is_index": field.has_order_index or is_filtered,
-        "uniquekey": resource.primary_key == [field.name],
-        "facetable": kind.is_sortable,
-        "sortable": kind.is_sortable,
-        # The search vector has the words of all types.
-        "searchable": True,
-    }
-    profile = profiles and profiles.fields.get(field.name)
-    return {"schema": schema, **({"profile": profile} if profile else {})}
 
 
 def _describe_table(read: ConsistentRead, profiles: Profiles | None) -> dict[str, Any]:
@@ -111,43 +102,39 @@ def _describe_table(read: ConsistentRead, profiles: Profiles | None) -> dict[str
     }
 
 
-def _build_schemas() -> dict[str, Schema]:
-    stored = object_of(
-        {
-            "native_type": schema_ref("DatastoreFieldType"),
-            "notnull": BOOLEAN,
-            "index_name": TEXT,
-            "is_index": BOOLEAN,
-            "uniquekey": BOOLEAN,
-            "facetable": {**BOOLEAN, "description": "Whether facets can count its values."},
-            "sortable": {**BOOLEAN, "description": "Whether records can be sorted by it."},
-            "searchable": {**BOOLEAN, "description": "Whether `q` finds its words."},
-        }
-    )
-    meta = object_of(
-        {
-            "id": RESOURCE_ID,
-            "count": {**NON_NEGATIVE_INTEGER, "description": "How many records there are."},
-            "table_type": enum_of("BASE TABLE"),
-            "size": {**NON_NEGATIVE_INTEGER, "description": "Bytes of the records."},
-            "idx_size": {**NON_NEGATIVE_INTEGER, "description": "Bytes of the indexes."},
-            "db_size": {**NON_NEGATIVE_INTEGER, "description": "Bytes of the whole database."},
-            "aliases": list_of(TEXT),
-        },
-        optional={
-            "profiled": {
-                "description": "Of which records the profiles of the fields are.",
-                **OBJECT,
-            }
-        },
-    )
-    profile = {
-        "description": "What the values of the field are like; missing after a change.",
-        **OBJECT,
+_SCHEMA = object_of(
+    {
+        "native_type": schema_ref("DatastoreFieldType"),
+        "notnull": BOOLEAN,
+        "index_name": TEXT,
+        "is_index": BOOLEAN,
+        "uniquekey": BOOLEAN,
+        "facetable": {**BOOLEAN, "description": "Whether facets can count its values."},
+        "sortable": {**BOOLEAN, "description": "Whether records can be sorted by it."},
+        "searchable": {**BOOLEAN, "description": "Whether `q` finds its words."},
     }
-    fields = list_of(describe_field(schema=stored, profile=profile))
-    return {"DatastoreInfo": object_of({"fields": fields}, optional={"meta": meta})}
-
+)
+_PROFILE = {
+    "description": "What the values of the field are like; missing after a change.",
+    **OBJECT,
+}
+_META = object_of(
+    {
+        "id": RESOURCE_ID,
+        "count": {**NON_NEGATIVE_INTEGER, "description": "How many records there are."},
+        "table_type": enum_of("BASE TABLE"),
+        "size": {**NON_NEGATIVE_INTEGER, "description": "Bytes of the records."},
+        "idx_size": {**NON_NEGATIVE_INTEGER, "description": "Bytes of the indexes."},
+        "db_size": {**NON_NEGATIVE_INTEGER, "description": "Bytes of the whole database."},
+        "aliases": list_of(TEXT),
+    },
+    optional={
+        "profiled": {"description": "Of which records the profiles of the fields are.", **OBJECT}
+    },
+)
+_INFO = object_of(
+    {"fields": list_of(describe_field(schema=_SCHEMA, profile=_PROFILE))}, optional={"meta": _META}
+)
 
 datastore_info = Action(
     name="datastore_info",
@@ -155,5 +142,5 @@ datastore_info = Action(
     run=_describe_resource,
     help=_("Describe the fields of a resource, and how many records it has."),
     result=schema_ref("DatastoreInfo"),
-    build_schemas=_build_schemas,
+    build_schemas=lambda: {"DatastoreInfo": _INFO},
 )

@@ -124,9 +124,8 @@ def build_query(parameters: Mapping[str, Any]) -> Query:
         # CKAN: with a full_text, a q that is text counts for nothing.
         "q": full_text or ("" if by_field else q),
         "q_fields": by_field,
-        "language": parameters.get("language", "")
-        .strip(whitespace)
-        .lower(),  # as PostgreSQL reads names
+        # As PostgreSQL reads names.
+        "language": parameters.get("language", "").strip(whitespace).lower(),
         "filters": parse_filters(parameters["filters"]) if "filters" in parameters else (),
         "records_format": RecordsFormat(parameters.get("records_format", RecordsFormat.OBJECTS)),
         "members": tuple(
@@ -204,7 +203,7 @@ class _SearchCall:
     query: Query
 
 
-def _search(request: Request, sent: Mapping[str, object]) -> Answer:
+def _search(request: Request, sent: Mapping[str, Any]) -> Answer:
     parameters = SearchParameters.parse(sent)
     name, query = SearchParameters.get_name(parameters), build_query(parameters)
     call = _SearchCall(request, sent, parameters, query)
@@ -234,7 +233,7 @@ def _build_result(
     They are GET requests below the base called.  Source: CKAN 2.10 and 2.11, which link to a next
     page even after the last, and whose clients append the links to the base that they call.
     """
-    query, next_page = call.query, found.next_page
+    request, query, next_page = call.request, call.query, found.next_page
     in_force = {
         "resource_id": resource_id,
         "fields": describe_fields(found.fields, infos),
@@ -250,7 +249,7 @@ def _build_result(
         if name not in _NOT_LINKED:
             value = call.sent[name] if isinstance(parsed, tuple) else parsed
             linked[name] = value if isinstance(value, str | list) else dump_json_as_sent(value)
-    path = call.request.path[len(find_base_path(call.request)) - 1 :]
+    path = request.path[len(find_base_path(request)) - 1 :]
     address = f"{path}?{urlencode(linked, doseq=True)}"
     offset, limit = query.offset, query.limit or 0
     starts = {"start": 0, "next": offset + limit}
@@ -279,22 +278,6 @@ _PAGES = {
     RecordsFormat.CSV: _TEXTS,
     RecordsFormat.TSV: _TEXTS,
 }
-
-
-def _build_schemas() -> dict[str, Schema]:
-    return {
-        "DatastorePage": {
-            **one_of(schema_ref(_OBJECTS), schema_ref(_LISTS), schema_ref(_TEXTS)),
-            "discriminator": {
-                "propertyName": "records_format",
-                "mapping": {form.value: schema_ref(name)["$ref"] for form, name in _PAGES.items()},
-            },
-        },
-        _OBJECTS: _build_page(_OBJECTS, RECORDS),
-        _LISTS: _build_page(_LISTS, list_of(ROW)),
-        _TEXTS: _build_page(_TEXTS, ROWS_OF_TEXT),
-        "DatastoreLinks": object_of({"start": TEXT, "next": TEXT}, optional={"prev": TEXT}),
-    }
 
 
 def _build_page(name: str, records: Schema) -> Schema:
@@ -335,5 +318,17 @@ datastore_search = Action(
     run=_search,
     help=_("Search the records of a resource."),
     result=schema_ref("DatastorePage"),
-    build_schemas=_build_schemas,
+    build_schemas=lambda: {
+        "DatastorePage": {
+            **one_of(schema_ref(_OBJECTS), schema_ref(_LISTS), schema_ref(_TEXTS)),
+            "discriminator": {
+                "propertyName": "records_format",
+                "mapping": {form.value: schema_ref(name)["$ref"] for form, name in _PAGES.items()},
+            },
+        },
+        _OBJECTS: _build_page(_OBJECTS, RECORDS),
+        _LISTS: _build_page(_LISTS, list_of(ROW)),
+        _TEXTS: _build_page(_TEXTS, ROWS_OF_TEXT),
+        "DatastoreLinks": object_of({"start": TEXT, "next": TEXT}, optional={"prev": TEXT}),
+    },
 )

@@ -98,13 +98,15 @@ def _build_result(
     parameters: Mapping[str, Any],
     writer: Writer,
     method: Method | None = None,
+    ids: Sequence[int] = (),
 ) -> dict[str, Any]:
+    """Build the result, with the records of the ``ids`` that were written if they are asked for."""
     written = {} if method is None else {"method": method.value}
-    return kind.repeat(parameters, parameters) | written | {"resource_id": str(writer.resource.pk)}
-
-
-def _read_written_records(writer: Writer, ids: Sequence[int]) -> RawJson | Spool:
-    return _read_records(writer, [In(ID, tuple(ids))])
+    result = kind.repeat(parameters, parameters) | written
+    result["resource_id"] = str(writer.resource.pk)
+    if parameters.get("include_records"):
+        result["records"] = _read_records(writer, [In(ID, tuple(ids))])
+    return result
 
 
 def _read_records(writer: Writer, conditions: Sequence[Condition]) -> RawJson | Spool:
@@ -190,52 +192,39 @@ class CreateParameters(RecordsParameters):
 
 def _create(request: Request, sent: Mapping[str, object]) -> Answer:
     parameters = CreateParameters.parse(sent)
-    fields = _read_fields(parameters.get("fields") or ())
-    connection = connections[router.db_for_write(Resource)]
-    with begin_write_transaction(connection):
-        resource = _get_or_add_resource(request, parameters)
-        with open_writer(resource, request.user, force=parameters.get("force", False)) as writer:
-            ids = _write_table(writer, parameters, fields)
-            result = _build_result(CreateParameters, parameters, writer, Method.INSERT)
-            infos = {field.name: field.info for field in writer.resource.schema}
-            result["fields"] = describe_fields(writer.resource.types.items(), infos)
-            if parameters.get("include_records"):
-                result["records"] = _read_written_records(writer, ids)
-    return Answer(result)
-
-
-def _write_table(
-    writer: Writer, parameters: Mapping[str, Any], fields: Sequence[GivenField]
-) -> list[int]:
-    """Write what was sent, in CKAN's order: fields, keys, aliases, records."""
-    records = parameters.get("records") or []
-    writer.create(fields, records, delete_others=parameters.get("delete_fields", False))
-    writer.index_orders(parameters.get("indexes", ()))
-    if "index_substrings" in parameters:
-        writer.index_substrings(parameters["index_substrings"])
-    if "primary_key" in parameters:
-        writer.set_key(parameters["primary_key"])
-    if "aliases" in parameters:
-        writer.set_aliases(parameters["aliases"])
-    return writer.write(records, Method.INSERT)
-
-
-def _read_fields(fields: Sequence[Mapping[str, Any]]) -> list[GivenField]:
-    """Read the parameter ``fields``: objects with ``id``, and perhaps ``type`` and ``info``."""
     errors: list[InvalidParameter] = []
-    for each in fields:
+    sent_fields = parameters.get("fields") or ()
+    for each in sent_fields:
         name, info = each.get("id"), each.get("info")
         if not isinstance(name, str):
             errors.append(InvalidFieldName(field=make_printable(str(name))))
         elif not isinstance(each.get("type"), str | None):
-            errors.append(
-                UnknownFieldType(field=name, type=each["type"], types=", ".join(field_types))
-            )
+            known = ", ".join(field_types)
+            errors.append(UnknownFieldType(field=name, type=each["type"], types=known))
         elif not isinstance(info, Mapping | None):
             errors.append(InvalidFieldInfo(field=make_printable(name)))
     if errors:
         raise InvalidParameters(errors)
-    return [GivenField(each["id"], each.get("type") or None, each.get("info")) for each in fields]
+    fields = [GivenField(e["id"], e.get("type") or None, e.get("info")) for e in sent_fields]
+    records = parameters.get("records") or []
+    connection = connections[router.db_for_write(Resource)]
+    with begin_write_transaction(connection):
+        resource = _get_or_add_resource(request, parameters)
+        with open_writer(resource, request.user, force=parameters.get("force", False)) as writer:
+            # In CKAN's order: fields, keys, aliases, records.
+            writer.create(fields, records, delete_others=parameters.get("delete_fields", False))
+            writer.index_orders(parameters.get("indexes", ()))
+            if "index_substrings" in parameters:
+                writer.index_substrings(parameters["index_substrings"])
+            if "primary_key" in parameters:
+                writer.set_key(parameters["primary_key"])
+            if "aliases" in parameters:
+                writer.set_aliases(parameters["aliases"])
+            ids = writer.write(records, Method.INSERT)
+            result = _build_result(CreateParameters, parameters, writer, Method.INSERT, ids)
+            infos = {field.name: field.info for field in writer.resource.schema}
+            result["fields"] = describe_fields(writer.resource.types.items(), infos)
+    return Answer(result)
 
 
 def _get_or_add_resource(request: Request, parameters: Mapping[str, Any]) -> Resource:
@@ -303,9 +292,7 @@ def _upsert(request: Request, sent: Mapping[str, object]) -> Answer:
     resource = _find_writable_resource(request, parameters)
     with open_writer(resource, request.user, force=parameters.get("force", False)) as writer:
         ids = writer.write(parameters.get("records") or [], method)
-        result = _build_result(UpsertParameters, parameters, writer, method)
-        if parameters.get("include_records"):
-            result["records"] = _read_written_records(writer, ids)
+        result = _build_result(UpsertParameters, parameters, writer, method, ids)
         if parameters.get("dry_run"):
             writer.roll_back()
     return Answer(result)
