@@ -192,7 +192,7 @@ def without_counters(monkeypatch: pytest.MonkeyPatch) -> None:
         (
             "datastore_upsert",
             {"records": [{"_id": 1, "title": "Old bridge"}], "force": True},
-            85,
+            83,
             19,
         ),
     ],

@@ -451,7 +451,7 @@ class JsonField(ParameterField):
                 data = parse_json(data, self.max_values)
             except MalformedJson:
                 self.fail("json")
-        return self.check(data)
+        return None if data is None else self.check(data)
 
     def check(self, data: object) -> Any:
         return data
@@ -481,7 +481,10 @@ class GivenFiltersField(FiltersField):
     def to_internal_value(self, data: object) -> Any:
         if data in ("", []):
             self.fail("invalid")
-        return data if data == {} else super().to_internal_value(data)
+        parsed = data if data == {} else super().to_internal_value(data)
+        if parsed is None:  # the JSON text of null
+            self.fail("invalid")
+        return parsed
 
     def check(self, data: object) -> Mapping[str, object] | list[object]:
         if not isinstance(data, Mapping) and not (isinstance(data, list) and data):
@@ -507,9 +510,7 @@ class ObjectsField(JsonField):
     max_items = MAX_NAMES
     max_values = MAX_WRITTEN_VALUES
 
-    def check(self, data: object) -> list[Mapping[str, object]] | None:
-        if data is None:
-            return None
+    def check(self, data: object) -> list[Mapping[str, object]]:
         if not isinstance(data, list):
             self.fail("invalid")
         if len(data) > self.max_items:
@@ -548,9 +549,7 @@ class ObjectField(JsonField):
     is_repeated = False
     default_error_messages = {"invalid": _("Must be an object.")}
 
-    def check(self, data: object) -> Mapping[str, object] | None:
-        if data is None:
-            return None
+    def check(self, data: object) -> Mapping[str, object]:
         if not isinstance(data, Mapping):
             self.fail("invalid")
         return data

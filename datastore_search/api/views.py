@@ -13,7 +13,6 @@ import codecs
 import json
 from collections.abc import Callable, Generator, Mapping
 from contextlib import closing
-from decimal import Decimal
 from typing import Any, Final, NoReturn
 
 from django.core.exceptions import TooManyFieldsSent
@@ -32,6 +31,7 @@ from rest_framework.settings import api_settings
 from rest_framework.views import APIView
 
 from ..conf import conf
+from ..field_types import convert_to_json
 from ..guards import shares
 from ..guards.rates import check_throttles
 from ..guards.shares import Client
@@ -133,9 +133,6 @@ def _flatten(values: QueryDict) -> dict[str, object]:
 
 # The envelope as JSON -----------------------------------------------------------------------------
 
-#: Decimal digits before the point of any double.
-_MAX_DOUBLE_DIGITS = 308
-
 
 class EnvelopeRenderer(BaseRenderer):
     """Write the envelope as JSON, its ``RawJson`` members last and unparsed."""
@@ -206,15 +203,7 @@ def _encode_start(data: Mapping[str, Any], rest: Mapping[str, Any]) -> bytes:
     return text[:-2].encode() + (b", " if rest else b"")
 
 
-_ENCODER = json.JSONEncoder(
-    ensure_ascii=False,
-    # What JSON lacks: a decimal is the nearest double, any other value is text.
-    default=lambda value: (
-        float(value)
-        if isinstance(value, Decimal) and value.adjusted() < _MAX_DOUBLE_DIGITS
-        else str(value)
-    ),
-)
+_ENCODER = json.JSONEncoder(ensure_ascii=False, default=convert_to_json)
 
 
 # Views --------------------------------------------------------------------------------------------

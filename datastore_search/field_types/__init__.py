@@ -24,6 +24,7 @@ from .json_values import (
     TooManyDigits,
     UnknownNotation,
     ValuesNotOfType,
+    convert_to_json,
     dump_json,
     dump_json_as_sent,
     is_storable,

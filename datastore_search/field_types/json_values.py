@@ -42,6 +42,9 @@ MAX_REFUSED_VALUES = 20
 _MAX_ADDED_DIGITS = 100_000
 _MAX_EXPANSION = 10
 
+#: Decimal digits before the point that every double has room for.
+_MAX_DOUBLE_DIGITS = 308
+
 
 class NotOfType(ValueError):
     """A value cannot be of a type."""
@@ -226,6 +229,13 @@ class Expansion:
         if self._added > max(_MAX_ADDED_DIGITS, _MAX_EXPANSION * len(text)):
             raise TooManyDigits
         return text
+
+
+def convert_to_json(value: object) -> object:
+    """Convert what JSON lacks: a decimal to the nearest double, any other value to text."""
+    if isinstance(value, Decimal) and value.adjusted() < _MAX_DOUBLE_DIGITS:
+        return float(value)
+    return str(value)
 
 
 def refuse_constant(name: str) -> Never:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
-from functools import partial
 from string import whitespace
 
 from django.utils.functional import Promise
@@ -26,47 +25,46 @@ from .numbers import FLOAT8, INT4, INT8, build_double_json
 from .texts import BOOL, TEXT
 
 
-def _parse_list(value: Json, *, of: Callable[[Json], str]) -> str:
-    """
-    Parse a list of values of a type; ``of`` parses one element.
-
-    A text is JSON's list, or PostgreSQL's: ``[1, 2]`` or ``{1,2}``.
-    """
-    given = value
-    if isinstance(value, str):
-        if not value.lstrip(whitespace).startswith("["):
-            raise_unknown_notation(value)
-        try:
-            given = json.loads(value, parse_float=Decimal, parse_constant=str)  # NaN
-        except (ValueError, RecursionError):
-            raise_unknown_notation(value)  # PostgreSQL's list with bounds, as [1:2]={7,8}
-    if not isinstance(given, Sequence) or any(isinstance(each, list | Mapping) for each in given):
-        raise NotOfType
-    try:
-        texts = ["null" if each is None else of(each) for each in given]
-    except UnknownNotation:
-        raise NotOfType from None
-    expansion = Expansion()
-    for text in texts:
-        if "e" in text and text[-1].isdigit():  # a double, not a text or boolean
-            expansion.dump_number(Decimal(text))
-    return expansion.check(f"[{','.join(texts)}]")
+def _match_all(parts: str, condition: str) -> str:
+    """Build DuckDB's condition of JSON lists of ``parts``, for all of which a condition holds."""
+    each = f"lambda x: x IS NULL OR coalesce({condition.replace('{v}', 'x')}, false)"
+    elements = f"try_cast(try_cast({{v}} AS JSON) AS {parts}[])"
+    return f"coalesce(list_bool_and(list_transform({elements}, {each})), true)"
 
 
 def _build_list_type(
     element: FieldType, label: str | Promise, json_expression: str = ""
 ) -> FieldType:
     """Build a type whose texts in files are JSON; each element is written as one of its type."""
-    read = partial(_parse_list, of=element.parse_value)
+
+    def read(value: Json) -> str:
+        """Parse a list; a text is JSON's list, or PostgreSQL's: ``[1, 2]`` or ``{1,2}``."""
+        given = value
+        if isinstance(value, str):
+            if not value.lstrip(whitespace).startswith("["):
+                raise_unknown_notation(value)
+            try:
+                given = json.loads(value, parse_float=Decimal, parse_constant=str)  # NaN
+            except (ValueError, RecursionError):
+                raise_unknown_notation(value)  # PostgreSQL's list with bounds, as [1:2]={7,8}
+        if not isinstance(given, Sequence) or any(
+            isinstance(each, list | Mapping) for each in given
+        ):
+            raise NotOfType
+        try:
+            texts = ["null" if each is None else element.parse_value(each) for each in given]
+        except UnknownNotation:
+            raise NotOfType from None
+        expansion = Expansion()
+        for text in texts:
+            if "e" in text and text[-1].isdigit():  # a double, not a text or boolean
+                expansion.dump_number(Decimal(text))
+        return expansion.check(f"[{','.join(texts)}]")
+
     kind, condition = element.duckdb_type, element.duckdb.condition
     parts = "VARCHAR"
     if element.is_text:  # as which DuckDB reads lists and objects, too
         parts, condition = "JSON", "json_type({v}) NOT IN ('ARRAY', 'OBJECT')"
-
-    def match_all(condition: str) -> str:
-        each = f"lambda x: x IS NULL OR coalesce({condition.replace('{v}', 'x')}, false)"
-        elements = f"try_cast(try_cast({{v}} AS JSON) AS {parts}[])"
-        return f"coalesce(list_bool_and(list_transform({elements}, {each})), true)"
 
     return FieldType(
         name=f"_{element.name}",
@@ -82,9 +80,9 @@ def _build_list_type(
         operators=frozenset({Operators.ORDER, Operators.CONTAINS}),
         duckdb=DuckDBTexts(
             "CASE WHEN json_valid({v}) THEN json_type({v}) = 'ARRAY'"
-            f" AND {match_all(condition)} ELSE false END",
+            f" AND {_match_all(parts, condition)} ELSE false END",
             json_expression or f"CAST(to_json(CAST(CAST({{v}} AS JSON) AS {kind}[])) AS VARCHAR)",
-            ((match_all(" OR ".join(element.duckdb.inference_conditions[0])),),),
+            ((_match_all(parts, " OR ".join(element.duckdb.inference_conditions[0])),),),
             is_inferred=False,
         ),
         duckdb_type=f"{kind}[]",

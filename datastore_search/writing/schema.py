@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 from typing import Any
 
 from django.db.backends.base.base import BaseDatabaseWrapper
@@ -16,6 +16,7 @@ from ..database.statements import fetch_value
 from ..database.tables import drop_indexes, quote_record_table, remove_fields
 from ..field_types import (
     MAX_FIELDS,
+    convert_to_json,
     field_types,
     find_field_type,
     get_field_type,
@@ -31,8 +32,6 @@ _FIELDS_PER_STATEMENT = 500
 
 _MAX_NAME_LENGTH = 200
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
-#: Decimal digits before the point that every double has room for.
-_MAX_DOUBLE_DIGITS = 308
 
 #: Columns of record tables, which no field may be named like.
 _RESERVED_NAMES = frozenset({"_id", "_full_text"})
@@ -79,14 +78,14 @@ def change_fields(
         remove_fields(connection, table_id, gone)
     for each in wanted:
         if each.name in known and each.info is not None:
-            known[each.name].info = _to_storable_json(each.info)
+            known[each.name].info = json.loads(json.dumps(each.info, default=convert_to_json))
             known[each.name].save(using=connection.alias)
     added = []
     for each in new:
         values = (record.get(each.name) for record in records)
         kind = guess_type(values) if each.type is None else get_field_type(each.type)
         added.append(Field(resource=resource, name=each.name, type=kind.name))
-        added[-1].info = _to_storable_json(each.info or {})
+        added[-1].info = json.loads(json.dumps(each.info or {}, default=convert_to_json))
     add_fields(connection, resource, added)
 
 
@@ -132,14 +131,3 @@ def _check_fields(wanted: Sequence[GivenField], known: Mapping[str, Field]) -> N
         errors.append(FieldsTooMany(count=count, most=MAX_FIELDS))
     if errors:
         raise InvalidParameters(errors)
-
-
-def _to_storable_json(value: Any) -> Any:
-    """Return a JSON value with its numbers as Django's JSON field can store them."""
-    if isinstance(value, Mapping):
-        return {name: _to_storable_json(member) for name, member in value.items()}
-    if isinstance(value, list):
-        return [_to_storable_json(member) for member in value]
-    if isinstance(value, Decimal):
-        return float(value) if value.adjusted() < _MAX_DOUBLE_DIGITS else str(value)
-    return value
