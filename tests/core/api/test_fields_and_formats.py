@@ -45,31 +45,6 @@ def call_action(client: Client, action: str, sent: Any, **headers: str) -> Any:
 # fields -------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("fields", "messages"),
-    [
-        (["nope"], ["Unknown field: “nope”"]),
-        (["code", "nope", "Stage"], ["Unknown field: “nope”", "Unknown field: “Stage”"]),
-        ("code,", ["Unknown field: “”"]),
-        (",", ["Unknown field: “”"]),
-        ([""], ["Unknown field: “”"]),
-        ("rank", ["Unknown field: “rank”"]),
-        ("_full_text", ["Unknown field: “_full_text”"]),
-        ("search", ["Unknown field: “search”"]),
-        ("*", ["Unknown field: “*”"]),
-        (5, ["Must be a list of names, or names separated by commas."]),
-        (True, ["Must be a list of names, or names separated by commas."]),
-        ({"code": 1}, ["Must be a list of names, or names separated by commas."]),
-        ([5], ["Must be a list of names, or names separated by commas."]),
-        ([["code"]], ["Must be a list of names, or names separated by commas."]),
-    ],
-)
-def test_unknown_fields_are_refused_by_name(
-    client: Client, resource: Resource, fields: Any, messages: list[str]
-) -> None:
-    assert check_refused(client, resource, fields=fields) == {"fields": messages}
-
-
 # distinct -----------------------------------------------------------------------------------------
 
 
@@ -213,27 +188,6 @@ def test_each_queried_field_has_a_rank(client: Client, resource: Resource) -> No
 
 
 @pytest.mark.parametrize(
-    ("q", "said"),
-    [
-        ({"nope": "river"}, ["Unknown field: “nope”"]),
-        (
-            {"nope": "river", "title": "x", "Title": "x"},
-            ["Unknown field: “nope”", "Unknown field: “Title”"],
-        ),
-        ({"rank": "x"}, ["Unknown field: “rank”"]),
-        ({"title": 5}, ["The full-text query must be text, or an object: field → text."]),
-        ({"title": None}, ["The full-text query must be text, or an object: field → text."]),
-        ({"title": ["x"]}, ["The full-text query must be text, or an object: field → text."]),
-        (["river"], ["The full-text query must be text, or an object: field → text."]),
-    ],
-)
-def test_an_invalid_query_object_is_refused(
-    client: Client, resource: Resource, q: Any, said: list[str]
-) -> None:
-    assert check_refused(client, resource, q=q) == {"q": said}
-
-
-@pytest.mark.parametrize(
     "sent",
     [
         {"q": "river bridge"},
@@ -312,41 +266,6 @@ def test_all_that_does_not_fit_the_resource_is_reported_together(
 
 
 # What is said beside the records ------------------------------------------------------------------
-
-
-def test_every_answer_has_the_same_members(client: Client, resource: Resource) -> None:
-    result = get_result(search(client, resource))
-
-    assert set(result) == {
-        "resource_id",
-        "fields",
-        "records_format",
-        "limit",
-        "include_total",
-        "include_next_page",
-        "total",
-        "total_was_estimated",
-        "_links",
-        "records",
-    }
-    del result["fields"], result["records"], result["_links"]
-    assert result == {
-        "resource_id": str(resource.pk),
-        "records_format": "objects",
-        "limit": 100,
-        "include_total": True,
-        "include_next_page": False,
-        "total": 6,
-        "total_was_estimated": False,
-    }
-
-
-@pytest.mark.parametrize("threshold", [None, 0, 5, "x", [1]])
-def test_an_estimate_is_never_given(client: Client, resource: Resource, threshold: Any) -> None:
-    result = get_result(search(client, resource, total_estimation_threshold=threshold))
-
-    assert (result["total"], result["total_was_estimated"]) == (6, False)
-    assert "total_estimation_threshold" not in result
 
 
 # _table_metadata ----------------------------------------------------------------------------------

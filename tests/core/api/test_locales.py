@@ -70,24 +70,5 @@ def test_messages_come_in_the_language_of_the_path(
     assert check_error(response, 409, "Validation Error") == {"resource_id": [message]}
 
 
-@pytest.mark.parametrize(
-    ("path", "status", "message"),
-    [
-        (f"/vi/{ACTION}/", 404, "Không tìm thấy. Hãy bỏ dấu gạch chéo ở cuối địa chỉ."),
-        (
-            f"/vi/{ACTION}",
-            415,
-            "Loại nội dung “text/plain” không được hỗ trợ. Hãy gửi JSON hoặc biểu mẫu.",
-        ),
-    ],
-)
-def test_a_refusal_of_a_request_is_in_the_language_of_the_path(
-    client: Client, db: None, path: str, status: int, message: str
-) -> None:
-    response = client.post(path, "x", content_type="text/plain")
-
-    assert (response.status_code, response.json()["error"]["message"]) == (status, message)
-
-
 def test_the_admin_is_found_under_any_spelling(client: Client, db: None) -> None:
     assert client.get("/en_GB/admin/login/").status_code == 200

@@ -88,16 +88,6 @@ def test_several_keys_sort_as_in_a_typed_table(typed: Resource, keys: list[SortK
     assert read_sorted_ids(typed, *keys) == sort_in_postgresql(*keys)
 
 
-@pytest.mark.parametrize("ending", ENDINGS)
-def test_the_words_after_a_name_say_the_direction(
-    client: Client, typed: Resource, ending: str
-) -> None:
-    expected = sort_in_postgresql(SortKey("int4", *ENDINGS[ending]))
-
-    assert get_ids(search(client, typed, sort=f"int4{ending}")) == expected
-    assert get_ids(search(client, typed, sort=[f' "int4"{ending}'])) == expected
-
-
 # Names --------------------------------------------------------------------------------------------
 
 
@@ -131,12 +121,6 @@ def test_a_name_without_quotes_ends_before_the_direction(text: str, key: SortKey
 
 
 # Refusals -----------------------------------------------------------------------------------------
-
-
-def test_a_json_field_cannot_be_sorted_by(client: Client, typed: Resource) -> None:
-    assert list_errors(client, typed, "json") == [
-        "Field “json” has type json. Records cannot be sorted by it."
-    ]
 
 
 @pytest.mark.parametrize(
@@ -195,11 +179,6 @@ def test_any_text_is_cut_into_names(text: str) -> None:
 
     assert len(parts) <= text.count(",") + 1
     assert all(part == part.strip() and part in text for part in parts)
-
-
-@given(name=texts, ending=endings)
-def test_a_quoted_name_comes_back_from_a_sort_key(name: str, ending: str) -> None:
-    assert parse_sort_key(f" {quote_name(name)}{ending}") == SortKey(name, *ENDINGS[ending])
 
 
 @given(names=st.lists(st.tuples(texts, endings), min_size=1, max_size=5))

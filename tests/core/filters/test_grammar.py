@@ -15,7 +15,6 @@ from datastore_search.messages.search import (
     FiltersTooDeep,
     FiltersTooMany,
     InvalidFilterOperand,
-    TooManyFilterValues,
     TooManyTextConditions,
     UnknownGroup,
     UnknownOperator,
@@ -34,68 +33,59 @@ def list_errors(filters: Any) -> list[type[InvalidParameter]]:
 # Forms --------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("filters", "conditions"),
-    [
-        pytest.param({}, (), id="nothing"),
-        pytest.param([], (), id="nothing in a list"),
-        pytest.param({"a": 1}, (A1,), id="a value"),
-        pytest.param({"a": None}, (In("a", (None,)),), id="null"),
-        pytest.param({"a": "x"}, (In("a", ("x",)),), id="a text"),
-        pytest.param({"a": True}, (In("a", (True,)),), id="a truth value"),
-        pytest.param({"a": 1, "b": 1}, (A1, B1), id="two fields"),
-        pytest.param({"": 1}, (In("", (1,)),), id="an empty name"),
-        pytest.param({"a": []}, (In("a", ()),), id="no values"),
-        pytest.param({"a": [1]}, (A1,), id="a list of one"),
-        pytest.param({"a": [1, "x", None]}, (In("a", (1, "x", None)),), id="several values"),
-        pytest.param({"a": [[1], []]}, (In("a", ([1], [])),), id="lists as values"),
-        pytest.param({"a": {"eq": 1}}, (A1,), id="eq"),
-        pytest.param({"a": {"eq": None}}, (In("a", (None,)),), id="eq null"),
-        pytest.param({"a": {"eq": [1, 2]}}, (In("a", ([1, 2],)),), id="eq a whole list"),
-        pytest.param({"a": {"eq": {"k": 1}}}, (In("a", ({"k": 1},)),), id="eq an object"),
-        pytest.param({"a": {"in": [1, 2]}}, (In("a", (1, 2)),), id="in"),
-        pytest.param({"a": {"in": []}}, (In("a", ()),), id="in nothing"),
-        pytest.param({"a": {"in": [[1]]}}, (In("a", ([1],)),), id="in lists"),
-        pytest.param({"a": {"gt": 1, "lt": 5}}, (GREATER, LESS), id="two operators"),
-        pytest.param({"a": [{"gt": 1}]}, (GREATER,), id="an operator in a list"),
-        pytest.param({"a": [{"gt": 1}, {"lt": 5}]}, (Or((GREATER, LESS), "a"),), id="operators or"),
-        pytest.param(
-            {"a": [{"gt": 1, "lt": 5}, {"eq": 2}]},
-            (Or((And((GREATER, LESS)), A2), "a"),),
-            id="operators and, then or",
-        ),
-        pytest.param(
-            {"a": [7, {"gt": 1}, 8]},
-            (Or((GREATER, In("a", (7, 8))), "a"),),
-            id="values and operators",
-        ),
-        pytest.param([{"a": 1}], (Or((A1,)),), id="a list of one object"),
-        pytest.param([{"a": 1}, {"b": 1}], (Or((A1, B1)),), id="a list of objects"),
-        pytest.param([{"a": 1, "b": 1}, {"a": 2}], (Or((And((A1, B1)), A2)),), id="and within or"),
-        pytest.param({"$or": [{"a": 1}, {"b": 1}]}, (Or((A1, B1)),), id="$or"),
-        pytest.param({"$and": [{"a": 1}, {"b": 1}]}, (And((A1, B1)),), id="$and"),
-        pytest.param({"$or": [{"a": 1}]}, (Or((A1,)),), id="$or of one"),
-        pytest.param(
-            {"$or": [{"a": 1, "b": 1}, {"a": 2}]},
-            (Or((And((A1, B1)), A2)),),
-            id="$or of objects with two fields",
-        ),
-        pytest.param(
-            {"b": 1, "$or": [{"a": 1}, {"a": 2}]}, (B1, Or((A1, A2))), id="$or beside a field"
-        ),
-        pytest.param(
-            {"$and": [{"$or": [{"a": 1}, {"a": 2}]}, {"$or": [{"b": 1}]}]},
-            (And((Or((A1, A2)), Or((B1,)))),),
-            id="groups in a group",
-        ),
-        pytest.param([{"$or": [{"a": 1}, {"b": 1}]}], (Or((Or((A1, B1)),)),), id="$or in a list"),
-        pytest.param({"$$a": 1}, (In("$a", (1,)),), id="$$"),
-        pytest.param({"$$or": [1]}, (In("$or", (1,)),), id="$$or is a field"),
-        pytest.param({"$$$a": 1}, (In("$$a", (1,)),), id="$$$"),
-        pytest.param({"a$": 1, "a$$b": 1}, (In("a$", (1,)), In("a$$b", (1,))), id="inner $"),
-        pytest.param({"$or": [{"$$": {"lt": 1}}]}, (Or((Comparison("$", "lt", 1),)),), id="$"),
-    ],
-)
+FORMS: dict[str, tuple[Any, tuple[Condition, ...]]] = {
+    "nothing": ({}, ()),
+    "nothing in a list": ([], ()),
+    "a value": ({"a": 1}, (A1,)),
+    "null": ({"a": None}, (In("a", (None,)),)),
+    "a text": ({"a": "x"}, (In("a", ("x",)),)),
+    "a truth value": ({"a": True}, (In("a", (True,)),)),
+    "two fields": ({"a": 1, "b": 1}, (A1, B1)),
+    "an empty name": ({"": 1}, (In("", (1,)),)),
+    "no values": ({"a": []}, (In("a", ()),)),
+    "a list of one": ({"a": [1]}, (A1,)),
+    "several values": ({"a": [1, "x", None]}, (In("a", (1, "x", None)),)),
+    "lists as values": ({"a": [[1], []]}, (In("a", ([1], [])),)),
+    "eq": ({"a": {"eq": 1}}, (A1,)),
+    "eq null": ({"a": {"eq": None}}, (In("a", (None,)),)),
+    "eq a whole list": ({"a": {"eq": [1, 2]}}, (In("a", ([1, 2],)),)),
+    "eq an object": ({"a": {"eq": {"k": 1}}}, (In("a", ({"k": 1},)),)),
+    "in": ({"a": {"in": [1, 2]}}, (In("a", (1, 2)),)),
+    "in nothing": ({"a": {"in": []}}, (In("a", ()),)),
+    "in lists": ({"a": {"in": [[1]]}}, (In("a", ([1],)),)),
+    "two operators": ({"a": {"gt": 1, "lt": 5}}, (GREATER, LESS)),
+    "an operator in a list": ({"a": [{"gt": 1}]}, (GREATER,)),
+    "operators or": ({"a": [{"gt": 1}, {"lt": 5}]}, (Or((GREATER, LESS), "a"),)),
+    "operators and, then or": (
+        {"a": [{"gt": 1, "lt": 5}, {"eq": 2}]},
+        (Or((And((GREATER, LESS)), A2), "a"),),
+    ),
+    "values and operators": ({"a": [7, {"gt": 1}, 8]}, (Or((GREATER, In("a", (7, 8))), "a"),)),
+    "a list of one object": ([{"a": 1}], (Or((A1,)),)),
+    "a list of objects": ([{"a": 1}, {"b": 1}], (Or((A1, B1)),)),
+    "and within or": ([{"a": 1, "b": 1}, {"a": 2}], (Or((And((A1, B1)), A2)),)),
+    "$or": ({"$or": [{"a": 1}, {"b": 1}]}, (Or((A1, B1)),)),
+    "$and": ({"$and": [{"a": 1}, {"b": 1}]}, (And((A1, B1)),)),
+    "$or of one": ({"$or": [{"a": 1}]}, (Or((A1,)),)),
+    "$or of objects with two fields": (
+        {"$or": [{"a": 1, "b": 1}, {"a": 2}]},
+        (Or((And((A1, B1)), A2)),),
+    ),
+    "$or beside a field": ({"b": 1, "$or": [{"a": 1}, {"a": 2}]}, (B1, Or((A1, A2)))),
+    "groups in a group": (
+        {"$and": [{"$or": [{"a": 1}, {"a": 2}]}, {"$or": [{"b": 1}]}]},
+        (And((Or((A1, A2)), Or((B1,)))),),
+    ),
+    "$or in a list": ([{"$or": [{"a": 1}, {"b": 1}]}], (Or((Or((A1, B1)),)),)),
+    "$$": ({"$$a": 1}, (In("$a", (1,)),)),
+    "$$or is a field": ({"$$or": [1]}, (In("$or", (1,)),)),
+    "$$$": ({"$$$a": 1}, (In("$$a", (1,)),)),
+    "inner $": ({"a$": 1, "a$$b": 1}, (In("a$", (1,)), In("a$$b", (1,)))),
+    "$": ({"$or": [{"$$": {"lt": 1}}]}, (Or((Comparison("$", "lt", 1),)),)),
+}
+
+
+@pytest.mark.parametrize(("filters", "conditions"), FORMS.values(), ids=FORMS)
 def test_every_form_is_read(filters: Any, conditions: tuple[Condition, ...]) -> None:
     assert parse_filters(filters) == conditions
 
@@ -195,43 +185,43 @@ def test_the_values_of_a_field_may_lie_deeper() -> None:
 # Errors -------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("filters", "error"),
-    [
-        pytest.param(["a"], FiltersNotAnObject, id="a text in the list"),
-        pytest.param([["a"]], FiltersNotAnObject, id="a list in the list"),
-        pytest.param([None], FiltersNotAnObject, id="null in the list"),
-        pytest.param([5], FiltersNotAnObject, id="a number in the list"),
-        pytest.param([{}], EmptyCondition, id="an empty object in the list"),
-        pytest.param({"$or": []}, EmptyCondition, id="an empty $or"),
-        pytest.param({"$and": []}, EmptyCondition, id="an empty $and"),
-        pytest.param({"$or": [{}]}, EmptyCondition, id="an empty object in $or"),
-        pytest.param({"$or": {"a": 1}}, FiltersNotAnObject, id="$or of an object"),
-        pytest.param({"$or": "a"}, FiltersNotAnObject, id="$or of a text"),
-        pytest.param({"$or": None}, FiltersNotAnObject, id="$or of null"),
-        pytest.param({"$or": ["a"]}, FiltersNotAnObject, id="$or of texts"),
-        pytest.param({"$or": [[{"a": 1}]]}, FiltersNotAnObject, id="$or of lists"),
-        pytest.param({"$not": [{"a": 1}]}, UnknownGroup, id="$not"),
-        pytest.param({"$OR": [{"a": 1}]}, UnknownGroup, id="$OR"),
-        pytest.param({"$": 1}, UnknownGroup, id="$ alone"),
-        pytest.param({"$or ": [{"a": 1}]}, UnknownGroup, id="$or with a blank"),
-        pytest.param({"a": {}}, EmptyCondition, id="no operator"),
-        pytest.param({"a": [{}]}, EmptyCondition, id="no operator in a list"),
-        pytest.param({"a": {"like": 1}}, UnknownOperator, id="another operator"),
-        pytest.param({"a": {"GT": 1}}, UnknownOperator, id="an operator in capitals"),
-        pytest.param({"a": {"$gt": 1}}, UnknownOperator, id="an operator with $"),
-        pytest.param({"a": {"": 1}}, UnknownOperator, id="an empty operator"),
-        pytest.param({"a": [1, {"like": 1}]}, UnknownOperator, id="another operator in a list"),
-        pytest.param({"a": {"$or": [{"gt": 1}]}}, UnknownOperator, id="a group below a field"),
-        pytest.param({"a": {"in": 1}}, InvalidFilterOperand, id="in a number"),
-        pytest.param({"a": {"in": "abc"}}, InvalidFilterOperand, id="in a text"),
-        pytest.param({"a": {"in": None}}, InvalidFilterOperand, id="in null"),
-        pytest.param({"a": {"in": {"k": 1}}}, InvalidFilterOperand, id="in an object"),
-        pytest.param({"a": {"isnull": 1}}, InvalidFilterOperand, id="isnull of a number"),
-        pytest.param({"a": {"isnull": "true"}}, InvalidFilterOperand, id="isnull of a text"),
-        pytest.param({"a": {"isnull": None}}, InvalidFilterOperand, id="isnull of null"),
-    ],
-)  # fmt: skip
+INVALID: dict[str, tuple[Any, type[InvalidParameter]]] = {
+    "a text in the list": (["a"], FiltersNotAnObject),
+    "a list in the list": ([["a"]], FiltersNotAnObject),
+    "null in the list": ([None], FiltersNotAnObject),
+    "a number in the list": ([5], FiltersNotAnObject),
+    "an empty object in the list": ([{}], EmptyCondition),
+    "an empty $or": ({"$or": []}, EmptyCondition),
+    "an empty $and": ({"$and": []}, EmptyCondition),
+    "an empty object in $or": ({"$or": [{}]}, EmptyCondition),
+    "$or of an object": ({"$or": {"a": 1}}, FiltersNotAnObject),
+    "$or of a text": ({"$or": "a"}, FiltersNotAnObject),
+    "$or of null": ({"$or": None}, FiltersNotAnObject),
+    "$or of texts": ({"$or": ["a"]}, FiltersNotAnObject),
+    "$or of lists": ({"$or": [[{"a": 1}]]}, FiltersNotAnObject),
+    "$not": ({"$not": [{"a": 1}]}, UnknownGroup),
+    "$OR": ({"$OR": [{"a": 1}]}, UnknownGroup),
+    "$ alone": ({"$": 1}, UnknownGroup),
+    "$or with a blank": ({"$or ": [{"a": 1}]}, UnknownGroup),
+    "no operator": ({"a": {}}, EmptyCondition),
+    "no operator in a list": ({"a": [{}]}, EmptyCondition),
+    "another operator": ({"a": {"like": 1}}, UnknownOperator),
+    "an operator in capitals": ({"a": {"GT": 1}}, UnknownOperator),
+    "an operator with $": ({"a": {"$gt": 1}}, UnknownOperator),
+    "an empty operator": ({"a": {"": 1}}, UnknownOperator),
+    "another operator in a list": ({"a": [1, {"like": 1}]}, UnknownOperator),
+    "a group below a field": ({"a": {"$or": [{"gt": 1}]}}, UnknownOperator),
+    "in a number": ({"a": {"in": 1}}, InvalidFilterOperand),
+    "in a text": ({"a": {"in": "abc"}}, InvalidFilterOperand),
+    "in null": ({"a": {"in": None}}, InvalidFilterOperand),
+    "in an object": ({"a": {"in": {"k": 1}}}, InvalidFilterOperand),
+    "isnull of a number": ({"a": {"isnull": 1}}, InvalidFilterOperand),
+    "isnull of a text": ({"a": {"isnull": "true"}}, InvalidFilterOperand),
+    "isnull of null": ({"a": {"isnull": None}}, InvalidFilterOperand),
+}
+
+
+@pytest.mark.parametrize(("filters", "error"), INVALID.values(), ids=INVALID)
 def test_invalid_filters_are_refused(filters: Any, error: type[InvalidParameter]) -> None:
     assert list_errors(filters) == [error]
 
@@ -277,18 +267,6 @@ def test_an_error_names_its_cause() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    "filters",
-    [
-        {"a": list(range(10_001))},
-        {"a": list(range(5_000)), "b": {"in": list(range(5_001))}},
-        [{"a": list(range(5_000))}, {"b": {"eq": list(range(5_001))}}],
-    ],
-)
-def test_lists_have_at_most_ten_thousand_values_together(filters: Any) -> None:
-    assert list_errors(filters) == [TooManyFilterValues]
-
-
 def test_at_most_ten_conditions_search_in_texts() -> None:
     ten_conditions = [{"a": {"icontains": "x", "startswith": "y"}}] * 5
 
@@ -311,16 +289,17 @@ def test_a_list_of_values_is_one_operation() -> None:
     assert list_errors({**lists, "more": [1, 2]}) == [FiltersTooMany]
 
 
-@pytest.mark.parametrize("filters", [{"$" + "x" * 10_000: 1}, {"a": {"x" * 10_000: 1}}])
+@pytest.mark.parametrize(
+    "filters",
+    [
+        {"$" + "x" * 10_000: 1},
+        {"a": {"x" * 10_000: 1}},
+        {"f" * 10_000: {"like": 1}},
+        {"f" * 10_000: {"in": 5}},
+    ],
+)
 def test_a_message_stays_short(filters: Any) -> None:
     with pytest.raises(InvalidParameters) as refusal:
         parse_filters(filters)
 
-    assert len(str(refusal.value)) < 400
-
-
-def test_a_long_name_is_shortened_in_a_message() -> None:
-    with pytest.raises(InvalidParameters) as refusal:
-        parse_filters({"f" * 10_000: {"like": 1, "in": 5}})
-
-    assert len(str(refusal.value)) < 1_000
+    assert len(str(refusal.value)) < 600
