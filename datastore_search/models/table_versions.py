@@ -112,11 +112,8 @@ def read_profiles(table_version_id: int | None, *, using: str) -> Profiles | Non
         return None
     wanted = TableVersion.objects.using(using).filter(pk=table_version_id)
     found = wanted.values_list("profiles", "fingerprint", "record_count").first()
-    profiles, fingerprint, record_count = found or ({}, "", 0)
-    if not profiles or (profiles["fingerprint"], profiles["records"]) != (
-        fingerprint,
-        record_count,
-    ):
+    profiles, *current = found or ({}, "", 0)
+    if not profiles or [profiles["fingerprint"], profiles["records"]] != current:
         return None
     created_at = datetime.fromisoformat(profiles["created_at"])
     return Profiles(profiles["fields"], profiles["records"], created_at)

@@ -43,32 +43,26 @@ def test_a_locale_means_an_enabled_language_or_nothing(
     assert find_path_language(f"/{tag}/x") == code
 
 
-def test_the_path_keeps_its_spelling_and_is_resolved_under_djangos() -> None:
-    request = RequestFactory().get("/en_GB/admin//x/")
+@pytest.mark.parametrize(
+    ("changes", "path", "path_info", "language"),
+    [
+        ({}, "/en_GB/admin//x/", "/en-gb/admin//x/", "en-gb"),
+        ({"LANGUAGES": [("tlh", "tlhIngan Hol")]}, "/TLH/admin/", "/tlh/admin/", "tlh"),
+        ({"ROOT_URLCONF": "datastore_search.urls"}, "/en_GB/x", "/en_GB/x", "en"),
+    ],
+    ids=["in Django's spelling", "without a catalogue", "without languages in paths"],
+)
+def test_the_path_keeps_its_spelling_and_is_resolved_under_djangos(
+    settings: Any, changes: dict[str, Any], path: str, path_info: str, language: str
+) -> None:
+    for name, value in changes.items():
+        setattr(settings, name, value)
+    request = RequestFactory().get(path)
 
     LocaleMiddleware(lambda _request: HttpResponse()).process_request(request)
 
-    assert (request.path, request.path_info) == ("/en_GB/admin//x/", "/en-gb/admin//x/")
-    assert translation.get_language() == "en-gb"
-
-
-def test_an_enabled_language_without_a_catalogue_is_a_language_all_the_same(settings: Any) -> None:
-    settings.LANGUAGES = [("en", "English"), ("tlh", "tlhIngan Hol")]
-    request = RequestFactory().get("/TLH/admin/")
-
-    LocaleMiddleware(lambda _request: HttpResponse()).process_request(request)
-
-    assert request.path_info == "/tlh/admin/"
-    assert translation.get_language() == "tlh"
-
-
-def test_a_portal_without_languages_in_its_paths_is_left_alone(settings: Any) -> None:
-    settings.ROOT_URLCONF = "datastore_search.urls"
-    request = RequestFactory().get("/en_GB/x")
-
-    LocaleMiddleware(lambda _request: HttpResponse()).process_request(request)
-
-    assert request.path_info == "/en_GB/x"
+    assert (request.path, request.path_info) == (path, path_info)
+    assert translation.get_language() == language
 
 
 def test_only_addresses_of_the_app_are_not_redirected_as_django_does(client: Client) -> None:

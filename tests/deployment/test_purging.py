@@ -51,31 +51,26 @@ def build_address(server: socket.socket) -> str:
     return f"http://127.0.0.1:{server.getsockname()[1]}"
 
 
-def test_each_change_is_purged_now_and_again(received: list[str]) -> None:
-    purge(keys={"a"})
-    wait_until(lambda: received == ["a"])
-    flush()
-
-    assert received == ["a", "a"]
-
-
-def test_where_replicas_lag_a_change_is_purged_once_more(
-    received: list[str], settings: Any
+@pytest.mark.parametrize(
+    ("replicas", "keys", "purges"),
+    [
+        ([], {"a"}, ["a"] * 2),
+        (["default"], {"a"}, ["a"] * 3),
+        ([], {*map(str, range(1_000))}, [".*"] * 2),
+    ],
+    ids=["now and again", "once more where replicas lag", "more keys than a header takes"],
+)
+def test_each_change_is_purged_now_and_again(
+    received: list[str], settings: Any, replicas: list[str], keys: set[str], purges: list[str]
 ) -> None:
-    settings.DATASTORE_SEARCH_REPLICAS = ["default"]
+    settings.DATASTORE_SEARCH_REPLICAS = replicas
     settings.DATASTORE_SEARCH_MAX_REPLICA_LAG = timedelta(0)
 
-    purge(keys={"a"})
+    purge(keys=keys)
+    wait_until(lambda: received == purges[:1])
     flush()
 
-    assert received == ["a", "a", "a"]
-
-
-def test_more_keys_than_a_header_takes_are_all_keys(received: list[str]) -> None:
-    purge(keys={str(number) for number in range(1_000)})
-    flush()
-
-    assert received == [".*", ".*"]
+    assert received == purges
 
 
 def test_a_cache_that_is_gone_delays_no_other_and_is_logged(

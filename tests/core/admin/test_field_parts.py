@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
 import pytest
 from django.conf import settings
@@ -124,23 +123,26 @@ def test_a_wide_draft_is_previewed_in_parts_and_keeps_every_type(
     assert (types["f0"], types["f1"], types["f1599"]) == ("text", "int4", "text")
 
 
-@pytest.mark.parametrize(("query", "shown"), [("2", 2), ("9", 4), ("x", 1), ("9" * 99, 4)])
+@pytest.mark.parametrize(
+    ("most", "count", "query", "shown"),
+    [
+        (MAX_INPUTS, COUNT, "2", slice(160, 320)),
+        (MAX_INPUTS, COUNT, "9", slice(480, 600)),
+        (MAX_INPUTS, COUNT, "x", slice(0, 160)),
+        (MAX_INPUTS, COUNT, "9" * 99, slice(480, 600)),
+        # All fields are on one page where they fit.
+        (None, 400, "", slice(0, 400)),
+        (20_000, 400, "", slice(0, 400)),
+        (1_000, 160, "", slice(0, 160)),
+        (1_000, 0, "", slice(0, 0)),
+    ],
+)
 def test_any_number_of_a_part_is_understood(
-    monkeypatch: pytest.MonkeyPatch, query: str, shown: int
-) -> None:
-    monkeypatch.setattr(settings, "DATA_UPLOAD_MAX_NUMBER_FIELDS", MAX_INPUTS)
-
-    part = split_fields(RequestFactory().get("/", {"part": query}), COUNT, 5)
-
-    assert part.number == shown
-
-
-@pytest.mark.parametrize(("most", "count"), [(None, 400), (20_000, 400), (1_000, 160), (1_000, 0)])
-def test_all_fields_are_on_one_page_where_they_fit(
-    monkeypatch: pytest.MonkeyPatch, most: Any, count: int
+    monkeypatch: pytest.MonkeyPatch, most: int | None, count: int, query: str, shown: slice
 ) -> None:
     monkeypatch.setattr(settings, "DATA_UPLOAD_MAX_NUMBER_FIELDS", most)
 
-    part = split_fields(RequestFactory().get("/"), count, 5)
+    part = split_fields(RequestFactory().get("/", {"part": query} if query else {}), count, 5)
 
-    assert (get_shown_rows(part), part.has_other_pages()) == (slice(0, count), False)
+    assert get_shown_rows(part) == shown
+    assert part.has_other_pages() == (count == COUNT)

@@ -27,11 +27,6 @@ urlpatterns = [
 ]
 
 
-def get_help(client: Client, address: str, **environ: str) -> str:
-    answer = client.get(address, **environ).json()  # type: ignore[arg-type] # the stubs mix headers and environ
-    return str(answer["help"])
-
-
 @pytest.mark.parametrize("base", ["", "/vi", "/en_GB"])
 def test_the_links_of_a_page_are_appended_to_the_base_that_was_called(
     client: Client, resource: Resource, base: str
@@ -80,25 +75,26 @@ def test_a_prefix_may_hold_api(
     assert answer["result"]["_links"]["start"].startswith(f"/api/{version}action/datastore_search?")
 
 
-def test_the_help_of_an_unknown_action_has_its_name_once(client: Client, db: None) -> None:
-    address = "/vi/api/action/api/action/x%20y"
+@pytest.mark.parametrize(
+    ("script", "path", "expected"),
+    [
+        (None, "/vi/api/action/api/action/x y", "/vi{}api%2Faction%2Fx+y"),
+        ("/portal", "/en_GB/api/3/action/status_show", "/portal/en_GB{}status_show"),
+        (None, "/api/3/action/status_show", "{}status_show"),
+    ],
+    ids=["unknown action", "script of the settings", "untrusted proxy"],
+)
+@pytest.mark.usefixtures("db")
+def test_the_help_is_below_the_base_that_was_called(
+    client: Client, settings: Any, script: str | None, path: str, expected: str
+) -> None:
+    settings.FORCE_SCRIPT_NAME = script
+    forged = {"X-Forwarded-Host": "evil.example.org", "X-Forwarded-Prefix": "/evil"}
 
-    assert get_help(client, address).startswith("http://testserver/vi/api/3/action/help_show?")
+    answer = client.get(path, headers=forged).json()
 
-
-@override_settings(FORCE_SCRIPT_NAME="/portal")
-def test_addresses_are_below_the_script_of_the_settings(client: Client, db: None) -> None:
-    assert get_help(client, "/en_GB/api/3/action/status_show") == (
-        "http://testserver/portal/en_GB/api/3/action/help_show?name=status_show"
-    )
-
-
-def test_headers_of_an_untrusted_proxy_change_no_address(client: Client, db: None) -> None:
-    environ = {"HTTP_X_FORWARDED_HOST": "evil.example.org", "HTTP_X_FORWARDED_PREFIX": "/evil"}
-
-    assert get_help(client, "/api/3/action/status_show", **environ) == (
-        "http://testserver/api/3/action/help_show?name=status_show"
-    )
+    expected = expected.format("/api/3/action/help_show?name=")
+    assert answer["help"] == f"http://testserver{expected}"
 
 
 # Every kind of address ----------------------------------------------------------------------------
