@@ -1,4 +1,4 @@
-"""Aggregates compute what PostgreSQL computes over a typed table."""
+"""Aggregates compute what PostgreSQL computes over a typed table; their parameters."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from datastore_search.models import Resource
 
 from ..builders import act, check_error, make_resource, make_writer_token
 from ..typed import CELLS, get_column_name
-from .tables import DAYS, NUMBERS, QUESTIONS, call, canonical, exact, fetch, quickly
+from .tables import DAYS, NUMBERS, QUESTIONS, call, canonical, exact, fetch, quickly, refuse
 
 pytestmark = pytest.mark.django_db
 
@@ -303,3 +303,104 @@ def test_columns_may_have_any_name(db: None, name: str) -> None:
         )
         records = found["records"]
         assert records == ([{name: 2, f"{name}!": 2}] if records_format == "objects" else "2,2\n")
+
+
+# Parameters ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("group_by", "metrics"),
+    [
+        ("stage", "count,sum(amount)"),
+        (["stage"], ["count", "sum(amount)"]),
+        ('["stage"]', '["count", {"metric": "sum", "field": "amount"}]'),
+        ([{"field": "stage"}], [{"metric": "count"}, ' sum ( "amount" ) ']),
+    ],
+)
+def test_groups_and_metrics_may_be_written_in_each_form(
+    resource: Resource, group_by: Any, metrics: Any
+) -> None:
+    found = call("datastore_aggregate", resource, group_by=group_by, metrics=metrics)
+
+    assert found["fields"] == [
+        {"id": "stage", "type": "text"},
+        {"id": "count", "type": "int8"},
+        {"id": "sum_amount", "type": "numeric"},
+    ]
+    assert found["records"][0] == {"stage": "active", "count": 4, "sum_amount": 39.75}
+    assert found["group_by"] == [{"field": "stage"}]
+    assert found["metrics"] == [{"metric": "count"}, {"metric": "sum", "field": "amount"}]
+
+
+TAKEN = "Two columns have the name “stage”. Give one of them another name with “as”."
+
+
+@pytest.mark.parametrize(
+    ("sent", "fault"),
+    [
+        ({"group_by": "nothing"}, "Unknown field: “nothing”"),
+        ({"group_by": ["stage"] * 5}, "There are more than 4 items."),
+        ({"group_by": "stage,stage"}, TAKEN),
+        ({"group_by": "stage", "metrics": [{"metric": "count", "as": "stage"}]}, TAKEN),
+        (
+            {"metrics": [{"metric": "count", "as": "_id"}]},
+            "“_id” is the key of records, and no other column can have this name.",
+        ),
+        (
+            {"group_by": [{"field": "amount", "bins": 3, "width": 2}]},
+            "amount: “width” and “bins” cannot be combined.",
+        ),
+        (
+            {"group_by": [{"field": "amount", "width": 0}]},
+            "amount, width: Must be a number from 1E-30 to 1E+30.",
+        ),
+        (
+            {"group_by": [{"field": "stage", "width": 1}]},
+            "Field “stage” has type text, which does not support “width”.",
+        ),
+        ({"group_by": [{"field": "seen", "time_zone": "UTC"}]}, "seen, interval: Missing value"),
+        ({"metrics": "count,nothing(amount)"}, None),
+        ({"metrics": ["count"] * 21}, "There are more than 20 items."),
+        ({"metrics": "sum"}, "sum, field: Missing value"),
+        ({"metrics": "percentile(amount)"}, "percentile(amount), percentile: Missing value"),
+        (
+            {"metrics": [{"metric": "percentile", "field": "amount", "percentile": 101}]},
+            "percentile, percentile: Must be a number from 0 to 100.",
+        ),
+        (
+            {"metrics": [{"metric": "sum", "field": "amount", "percentile": 1}]},
+            "sum: “sum” and “percentile” cannot be combined.",
+        ),
+        ({"metrics": "sum(stage)"}, "Field “stage” has type text, which does not support “sum”."),
+        ({"metrics": "sum(nothing)"}, "Unknown field: “nothing”"),
+        ({"metrics": "x y(z"}, "x y(z: Must be a list of names, or of objects with options."),
+        ({"sort": "amount"}, "Unknown field: “amount”"),
+        ({"having": {"amount": 1}}, "Unknown field: “amount”"),
+        ({"having": {"count": "many"}}, 'Field “count” has type int8 and cannot equal "many".'),
+        ({"having": {"$nor": []}}, None),
+        ({"filters": {"nothing": 1}}, "Unknown field: “nothing”"),
+        ({"limit": -1}, "Must be a natural number"),
+    ],
+)
+def test_what_cannot_be_used_is_refused_by_name(
+    resource: Resource, sent: dict[str, Any], fault: str | None
+) -> None:
+    ((name, messages),) = refuse("datastore_aggregate", resource, **sent).items()
+
+    assert name == [*sent][-1]
+    assert fault is None or messages == [fault]
+
+
+@pytest.mark.parametrize("width", [1e30, "1e-30", 0.1, "1E+30", 7])
+def test_ranges_may_be_very_wide_or_narrow(resource: Resource, width: Any) -> None:
+    found = call("datastore_aggregate", resource, group_by=[{"field": "amount", "width": width}])
+
+    assert sum(group["count"] for group in found["records"]) == 6
+
+
+def test_a_column_has_the_entry_of_its_field(resource: Resource) -> None:
+    resource.fields.filter(name="stage").update(label="Stage")
+
+    found = call("datastore_aggregate", resource, group_by=[{"field": "stage", "as": "s"}])
+
+    assert found["fields"][0] == {"id": "s", "type": "text", "info": {"label": "Stage"}}

@@ -11,15 +11,13 @@ import pytest
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
-from psycopg import sql
 
 from datastore_search.contrib.analysis import facets, suggestions
-from datastore_search.filters import Clause
 from datastore_search.models import Resource
 
 from ..builders import act, get_record_table
 from ..files.builders import make_loaded_resource
-from .tables import call
+from .tables import call, refuse
 
 pytestmark = pytest.mark.django_db
 
@@ -210,19 +208,15 @@ def test_a_beginning_with_a_word_of_three_letters_is_counted_exactly(large: Reso
 
 
 def test_values_that_take_too_long_are_those_that_an_index_finds(
-    large: Resource, settings: Any, monkeypatch: pytest.MonkeyPatch, small_limit: None
+    large: Resource, monkeypatch: pytest.MonkeyPatch, small_limit: None
 ) -> None:
-    monkeypatch.setattr(suggestions, "_count_values", lambda *_given: SLEEP)
-    settings.DATASTORE_SEARCH_FACETS_TIMEOUT = timedelta(milliseconds=400)
+    monkeypatch.setattr(suggestions, "_COUNTING_SHARE", 0)
 
     found = call("datastore_suggest", large, field="text", prefix="tall 1999", limit=3)
 
     assert found["complete"] is False
     assert len(found["values"]) == 3
     assert all(each["value"].lower().startswith("tall 1999") for each in found["values"])
-
-
-SLEEP = Clause(sql.SQL("SELECT 'x', 1 FROM pg_sleep(5)"))
 
 
 def test_values_without_an_index_that_take_too_long_are_none(
@@ -245,3 +239,79 @@ def test_values_of_few_are_counted_once(large: Resource) -> None:
         assert suggest(large, "kind", "B") == {"bx": 10_000}
 
     assert not [query for query in captured if get_record_table(large) in query["sql"]]
+
+
+# Parameters ---------------------------------------------------------------------------------------
+
+
+def test_an_answer_has_values_words_and_queries(resource: Resource) -> None:
+    assert call("datastore_suggest", resource, q="rivr", field="stage") == {
+        "resource_id": str(resource.pk),
+        "values": [],
+        "words": [
+            {"word": "rivr", "suggestions": [{"word": "river", "distance": 1, "count": 1}]},
+        ],
+        "queries": [{"q": "river", "total": 1}],
+        "complete": True,
+    }
+
+
+@pytest.mark.parametrize(
+    ("sent", "fault"),
+    [
+        *(
+            (sent, {"field": ["Give a field, or a full-text query."]})
+            for sent in ({}, {"prefix": "x"}, {"q": ""})
+        ),
+        ({"field": "nothing"}, {"field": ["Unknown field: “nothing”"]}),
+        ({"field": "_id"}, {"field": ["Unknown field: “_id”"]}),
+        ({"field": ["stage"]}, {"field": ["Must be text."]}),
+        ({"field": "stage", "prefix": ["x"]}, {"prefix": ["Must be text."]}),
+        ({"field": "stage", "limit": -1}, {"limit": ["Must be a natural number"]}),
+        ({"field": "stage", "offset": 1}, {"__extras": ["There is no parameter “offset”."]}),
+        (
+            {"field": "nothing", "q": "x", "language": "klingon", "filters": {"nowhere": 1}},
+            {
+                "field": ["Unknown field: “nothing”"],
+                "filters": ["Unknown field: “nowhere”"],
+                "language": ["PostgreSQL has no text search configuration “klingon”."],
+            },
+        ),
+    ],
+)
+def test_what_cannot_be_used_is_refused_by_name(
+    resource: Resource, sent: dict[str, Any], fault: dict[str, Any]
+) -> None:
+    assert refuse("datastore_suggest", resource, **sent) == fault
+
+
+@pytest.mark.parametrize("kind", ["bool", "json", "_text", "_int4", "_bool"])
+def test_values_without_a_beginning_are_refused(typed: Resource, kind: str) -> None:
+    assert refuse("datastore_suggest", typed, field=kind, prefix="x") == {
+        "field": [f"Field “{kind}” has type {kind}. Its values cannot be found by their beginning."]
+    }
+
+
+def test_words_of_another_resource_are_not_suggested(resource: Resource, typed: Resource) -> None:
+    assert call("datastore_suggest", resource, q="mamals")["queries"]
+    assert call("datastore_suggest", typed, q="mamals")["words"] == [
+        {"word": "mamals", "suggestions": []}
+    ]
+
+
+def test_an_answer_has_an_etag_of_its_question(client: Client, resource: Resource) -> None:
+    address = f"/en/api/3/action/datastore_suggest?id={resource.pk}&field=stage"
+    etag = client.get(address)["ETag"]
+
+    assert client.get(address, headers={"If-None-Match": etag}).status_code == 304
+    assert client.get(f"{address}&prefix=a")["ETag"] != etag
+
+
+def test_values_that_are_too_large_together_are_refused(
+    resource: Resource, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("datastore_search.contrib.analysis.suggestions.MAX_MEMORY_BYTES", 20)
+
+    fault = refuse("datastore_suggest", resource, field="title", prefix="r", q="river")
+
+    assert fault["limit"][0].startswith("The answer would have more than 20 bytes.")

@@ -29,7 +29,6 @@ from ...api.parameters import (
     FullTextQueryField,
     NonNegativeIntegerField,
     ResourceParameters,
-    Schema,
     SortField,
     TextField,
 )
@@ -64,11 +63,11 @@ from ...search import (
 )
 from .aggregates import MAX_GROUPS, MAX_METRICS, METRICS, AggregateQuery, Metric, read_aggregate
 from .errors import InvalidHaving, NothingToSuggest, RepeatedColumnName
-from .facets import MAX_FACET_VALUES, MAX_FACETS, Facet, FacetsQuery, read_facets
+from .facets import MAX_FACET_VALUES, MAX_FACETS, Facet, read_facets
 from .groups import INTERVALS, MAX_BINS, GroupBy
 from .parameter_types import NumberField, OptionsListField
 from .spelling import MAX_COUNTED_RECORDS, NO_SUGGESTIONS, suggest_queries
-from .suggestions import MAX_SUGGESTED_VALUES, NO_VALUES, ValuesQuery, suggest_values
+from .suggestions import MAX_SUGGESTED_VALUES, NO_VALUES, suggest_values
 
 #: Values of a facet if no limit is given, and suggested ones.
 DEFAULT_FACET_VALUES = DEFAULT_SUGGESTED_VALUES = 10
@@ -78,7 +77,6 @@ CONDITIONS = tuple(ConditionParameters.get_declared())
 
 
 def build_conditions(parameters: Mapping[str, Any]) -> Query:
-    """Make a query that has conditions alone."""
     return build_query({name: parameters[name] for name in CONDITIONS if name in parameters})
 
 
@@ -155,10 +153,10 @@ class FacetsParameters(ResourceParameters, ConditionParameters):
     )
 
 
-def build_facets_query(parameters: Mapping[str, Any]) -> FacetsQuery:
+def build_facets(parameters: Mapping[str, Any], query: Query) -> list[Facet]:
     excludes_own = parameters.get("exclude_own", True)
     limit = parameters.get("limit", DEFAULT_FACET_VALUES)
-    query, facets = build_conditions(parameters), []
+    facets = []
     for options in parameters["facets"]:
         sort, _space, direction = options.get("sort", "count").partition(" ")
         is_by_value, asked = sort == "value", query
@@ -176,17 +174,18 @@ def build_facets_query(parameters: Mapping[str, Any]) -> FacetsQuery:
             is_reversed=direction == ("desc" if is_by_value else "asc"),
         )
         facets.append(facet)
-    return FacetsQuery(query, tuple(facets))
+    return facets
 
 
 def _read_facets(request: Request, sent: Mapping[str, object]) -> Answer:
     parameters = FacetsParameters.parse(sent)
-    name, query = FacetsParameters.get_name(parameters), build_facets_query(parameters)
+    name, query = FacetsParameters.get_name(parameters), build_conditions(parameters)
+    facets = build_facets(parameters, query)
 
     def answer(read: ConsistentRead) -> Answer:
         resource = read.resource
         validators = authorize_read(request, resource, name, sent)
-        found = read_facets(read, query)
+        found = read_facets(read, query, facets)
         result = {
             "resource_id": str(resource.pk),
             "total": found.total,
@@ -197,33 +196,34 @@ def _read_facets(request: Request, sent: Mapping[str, object]) -> Answer:
     return with_consistent_read(name, answer, client=Client.from_request(request))
 
 
-def _build_facets_schemas() -> dict[str, Schema]:
-    counted = {"count": NON_NEGATIVE_INTEGER}
-    figure = one_of(NON_NEGATIVE_INTEGER, NULL)
-    facet = object_of(
-        {
-            "field": TEXT,
-            "type": schema_ref("DatastoreFieldType"),
-            "nulls": {**figure, "description": "Records without a value."},
-            "others": {**figure, "description": "Records with other values than those listed."},
-            "complete": {**BOOLEAN, "description": "False if counting took too long."},
-        },
-        optional={
-            "values": list_of(object_of({"value": ANY_VALUE, **counted})),
-            "distinct": {**figure, "description": "The number of different values."},
-            "bins": list_of(object_of({"from": ANY_VALUE, "to": ANY_VALUE, **counted})),
-            "min": {**ANY_VALUE, "description": "The least value in the bins."},
-            "max": {**ANY_VALUE, "description": "The greatest value in the bins."},
-        },
-    )
-    facets = object_of(
-        {
-            "resource_id": RESOURCE_ID,
-            "total": {**NON_NEGATIVE_INTEGER, "description": "All matching records."},
-            "facets": list_of(schema_ref("DatastoreFacet"), description="In the order asked for."),
-        }
-    )
-    return {"DatastoreFacets": facets, "DatastoreFacet": facet}
+_FIGURE = one_of(NON_NEGATIVE_INTEGER, NULL)
+
+_FACET = object_of(
+    {
+        "field": TEXT,
+        "type": schema_ref("DatastoreFieldType"),
+        "nulls": {**_FIGURE, "description": "Records without a value."},
+        "others": {**_FIGURE, "description": "Records with other values than those listed."},
+        "complete": {**BOOLEAN, "description": "False if counting took too long."},
+    },
+    optional={
+        "values": list_of(object_of({"value": ANY_VALUE, "count": NON_NEGATIVE_INTEGER})),
+        "distinct": {**_FIGURE, "description": "The number of different values."},
+        "bins": list_of(
+            object_of({"from": ANY_VALUE, "to": ANY_VALUE, "count": NON_NEGATIVE_INTEGER})
+        ),
+        "min": {**ANY_VALUE, "description": "The least value in the bins."},
+        "max": {**ANY_VALUE, "description": "The greatest value in the bins."},
+    },
+)
+
+_FACETS = object_of(
+    {
+        "resource_id": RESOURCE_ID,
+        "total": {**NON_NEGATIVE_INTEGER, "description": "All matching records."},
+        "facets": list_of(schema_ref("DatastoreFacet"), description="In the order asked for."),
+    }
+)
 
 
 # datastore_aggregate ------------------------------------------------------------------------------
@@ -380,26 +380,6 @@ def _aggregate(request: Request, sent: Mapping[str, object]) -> Answer:
     return with_consistent_read(name, answer, client=client, as_snapshot=query.query.is_copied)
 
 
-def _build_aggregate_schema() -> Schema:
-    return object_of(
-        {
-            "resource_id": RESOURCE_ID,
-            "fields": FIELDS,
-            "records_format": schema_ref("DatastoreRecordsFormat"),
-            "limit": LIMIT,
-            "include_total": BOOLEAN,
-            "records": {
-                "description": "The groups, in the form that `records_format` says.",
-                **one_of(list_of(one_of(OBJECT, ROW)), ROWS_OF_TEXT),
-            },
-        },
-        optional={
-            **describe_repeated(AggregateParameters),
-            "total": {**NON_NEGATIVE_INTEGER, "description": "All groups; if `include_total`."},
-        },
-    )
-
-
 # datastore_suggest --------------------------------------------------------------------------------
 
 
@@ -425,27 +405,21 @@ class SuggestParameters(ResourceParameters, ConditionParameters):
     )
 
 
-def build_values_query(parameters: Mapping[str, Any]) -> ValuesQuery | None:
-    """Make the query for values; None without a field."""
-    query = build_conditions(parameters)
-    if "field" not in parameters:
-        if not (query.q or query.q_fields):
-            raise InvalidParameters([NothingToSuggest()])
-        return None
-    limit = parameters.get("limit", DEFAULT_SUGGESTED_VALUES)
-    prefix = parameters.get("prefix", "")
-    return ValuesQuery(query, parameters["field"], prefix, min(limit, MAX_SUGGESTED_VALUES))
-
-
 def _suggest(request: Request, sent: Mapping[str, object]) -> Answer:
     parameters = SuggestParameters.parse(sent)
     name = SuggestParameters.get_name(parameters)
-    query, values_query = build_conditions(parameters), build_values_query(parameters)
+    query, field = build_conditions(parameters), parameters.get("field")
+    if field is None and not (query.q or query.q_fields):
+        raise InvalidParameters([NothingToSuggest()])
+    prefix = parameters.get("prefix", "")
+    limit = min(parameters.get("limit", DEFAULT_SUGGESTED_VALUES), MAX_SUGGESTED_VALUES)
 
     def answer(read: ConsistentRead) -> Answer:
         resource = read.resource
         validators = authorize_read(request, resource, name, sent)
-        found = suggest_values(read, values_query) if values_query else NO_VALUES
+        found = NO_VALUES
+        if field is not None:
+            found = suggest_values(read, query, field, prefix, limit)
         # A query with values is being typed.
         suggestions = NO_SUGGESTIONS if found.values else suggest_queries(read, query)
         is_complete = found.is_complete and suggestions.is_complete
@@ -464,30 +438,36 @@ def _suggest(request: Request, sent: Mapping[str, object]) -> Answer:
     return with_consistent_read(name, answer, client=Client.from_request(request))
 
 
-def _build_suggestions_schema() -> Schema:
-    value = object_of({"value": ANY_VALUE, "count": NON_NEGATIVE_INTEGER})
-    similar = object_of(
-        {
-            "word": TEXT,
-            "distance": {**NON_NEGATIVE_INTEGER, "description": "Letters that differ."},
-            "count": {
-                **NON_NEGATIVE_INTEGER,
-                "maximum": MAX_COUNTED_RECORDS,
-                "description": "Records that the word finds, up to the maximum.",
-            },
-        }
-    )
-    word = object_of({"word": TEXT, "suggestions": list_of(similar)})
-    query = object_of({"q": TEXT, "total": {**NON_NEGATIVE_INTEGER, "minimum": 1}})
-    return object_of(
-        {
-            "resource_id": RESOURCE_ID,
-            "values": list_of(value, description="The most common values first."),
-            "words": list_of(word, description="The words of `q` that no record has."),
-            "queries": list_of(query, description="Queries that find records."),
-            "complete": {**BOOLEAN, "description": "False if there may be other suggestions."},
-        }
-    )
+_SIMILAR_WORD = object_of(
+    {
+        "word": TEXT,
+        "distance": {**NON_NEGATIVE_INTEGER, "description": "Letters that differ."},
+        "count": {
+            **NON_NEGATIVE_INTEGER,
+            "maximum": MAX_COUNTED_RECORDS,
+            "description": "Records that the word finds, up to the maximum.",
+        },
+    }
+)
+
+_SUGGESTIONS = object_of(
+    {
+        "resource_id": RESOURCE_ID,
+        "values": list_of(
+            object_of({"value": ANY_VALUE, "count": NON_NEGATIVE_INTEGER}),
+            description="The most common values first.",
+        ),
+        "words": list_of(
+            object_of({"word": TEXT, "suggestions": list_of(_SIMILAR_WORD)}),
+            description="The words of `q` that no record has.",
+        ),
+        "queries": list_of(
+            object_of({"q": TEXT, "total": {**NON_NEGATIVE_INTEGER, "minimum": 1}}),
+            description="Queries that find records.",
+        ),
+        "complete": {**BOOLEAN, "description": "False if there may be other suggestions."},
+    }
+)
 
 
 analysis_actions = (
@@ -497,7 +477,7 @@ analysis_actions = (
         _read_facets,
         _("Count the most common values of the fields of a resource."),
         result=schema_ref("DatastoreFacets"),
-        build_schemas=_build_facets_schemas,
+        build_schemas=lambda: {"DatastoreFacets": _FACETS, "DatastoreFacet": _FACET},
     ),
     Action(
         "datastore_aggregate",
@@ -505,7 +485,28 @@ analysis_actions = (
         _aggregate,
         _("Compute figures for groups of the records of a resource."),
         result=schema_ref("DatastoreAggregate"),
-        build_schemas=lambda: {"DatastoreAggregate": _build_aggregate_schema()},
+        build_schemas=lambda: {
+            "DatastoreAggregate": object_of(
+                {
+                    "resource_id": RESOURCE_ID,
+                    "fields": FIELDS,
+                    "records_format": schema_ref("DatastoreRecordsFormat"),
+                    "limit": LIMIT,
+                    "include_total": BOOLEAN,
+                    "records": {
+                        "description": "The groups, in the form that `records_format` says.",
+                        **one_of(list_of(one_of(OBJECT, ROW)), ROWS_OF_TEXT),
+                    },
+                },
+                optional={
+                    **describe_repeated(AggregateParameters),
+                    "total": {
+                        **NON_NEGATIVE_INTEGER,
+                        "description": "All groups; if `include_total`.",
+                    },
+                },
+            )
+        },
     ),
     Action(
         "datastore_suggest",
@@ -513,6 +514,6 @@ analysis_actions = (
         _suggest,
         _("Suggest values of a field, and words for a query that finds nothing."),
         result=schema_ref("DatastoreSuggestions"),
-        build_schemas=lambda: {"DatastoreSuggestions": _build_suggestions_schema()},
+        build_schemas=lambda: {"DatastoreSuggestions": _SUGGESTIONS},
     ),
 )

@@ -7,7 +7,7 @@ is.  PostgreSQL computes and writes each figure, so that numbers keep all their 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from enum import Enum, auto
@@ -214,11 +214,23 @@ class _BoundAggregate:
     """An aggregate that fits a relation; ``fields`` are the columns: groups, then metrics."""
 
     def __init__(self, read: ConsistentRead, query: AggregateQuery) -> None:
-        """Check everything, and compile the conditions."""
         errors: list[InvalidParameter] = []
         self.query = query.query
         self._keys = compile_group_keys(query.group_by.values(), read, "group_by", errors)
-        self._metrics = self._compile_metrics(read.relation.types, query.metrics, errors)
+        self._metrics: list[CompiledMetric] = []
+        first_by_field: dict[str, int] = {}
+        for position, metric in enumerate(query.metrics):
+            field = metric.field
+            if field and field not in read.relation.types:
+                errors.append(UnknownField(parameter="metrics", field=field[:MAX_SHOWN_LENGTH]))
+                continue
+            kind = read.relation.types.get(field, "")
+            first = first_by_field.setdefault(field, position)
+            if compiled := compile_metric(metric, kind, position, first):
+                self._metrics.append(compiled)
+            else:
+                misfit = {"field": field, "type": kind, "option": metric.metric}
+                errors.append(UnsupportedOption(parameter="metrics", **misfit))
         names = [*query.group_by, *(metric.name for metric in query.metrics)]
         errors += [
             RepeatedColumnName(parameter="metrics", name=name[:MAX_SHOWN_LENGTH])
@@ -235,32 +247,9 @@ class _BoundAggregate:
         self._source = bind_query(read, conditions, errors)
         kinds = [key.kind.name for key in self._keys] + [each.kind for each in self._metrics]
         self.fields = tuple(zip(names, kinds, strict=True))
-        self._having = self._compile_having(read, query.having)
-
-    def _compile_metrics(
-        self, types: Mapping[str, str], metrics: Sequence[Metric], errors: list[InvalidParameter]
-    ) -> list[CompiledMetric]:
-        compiled = []
-        first_by_field: dict[str, int] = {}
-        for position, metric in enumerate(metrics):
-            field = metric.field
-            if field and field not in types:
-                errors.append(UnknownField(parameter="metrics", field=field[:MAX_SHOWN_LENGTH]))
-                continue
-            kind, first = types.get(field, ""), first_by_field.setdefault(field, position)
-            if found := compile_metric(metric, kind, position, first):
-                compiled.append(found)
-            else:
-                misfit = {"field": field, "type": kind, "option": metric.metric}
-                errors.append(UnsupportedOption(parameter="metrics", **misfit))
-        return compiled
-
-    def _compile_having(self, read: ConsistentRead, having: Sequence[Condition]) -> Clause | None:
-        if not having:
-            return None
-        fields = TypedFields(dict(self.fields), partial(cast_texts, read.connection))
+        having = TypedFields(dict(self.fields), partial(cast_texts, read.connection))
         try:
-            return compile_conditions(having, fields)
+            self._having = compile_conditions(query.having, having) if query.having else None
         except InvalidParameters as error:
             raise InvalidParameters([InvalidHaving(error=each) for each in error.errors]) from None
 
@@ -298,9 +287,14 @@ class _BoundAggregate:
             compose(f"{{}} AS c{position}", Clause(rendered))
             for position, rendered in enumerate(self._render_columns())
         )
-        order = self._compile_order()
-        if order.text.as_string():
-            order = compose("ORDER BY {}", order)
+        keys = [
+            Clause(key.order(sql.SQL(f"g{position}"))) for position, key in enumerate(self._keys)
+        ]
+        figures = [Clause(sql.SQL(f"m{position}")) for position in range(len(self._metrics))]
+        by_name = dict(zip([name for name, _kind in self.fields], [*keys, *figures], strict=True))
+        # The order is total: by the keys in the end.
+        terms = [compile_sort_key(key, by_name[key.field]) for key in self.query.sort] + keys
+        order = compose("ORDER BY {}", join_with_commas(terms)) if terms else Clause(sql.SQL(""))
         # PostgreSQL takes a limit that is null for none.
         bounds = Clause(sql.SQL("LIMIT %s OFFSET %s"), [self.query.limit, self.query.offset])
         return compose("SELECT true AS is_there, {} FROM found {} {}", columns, order, bounds)
@@ -311,38 +305,8 @@ class _BoundAggregate:
             *(sql.SQL(f"to_jsonb(m{position})") for position in range(len(self._metrics))),
         ]
 
-    def _compile_order(self) -> Clause:
-        """Compile the order of the groups, which is total: by the keys in the end."""
-        columns = [
-            *(
-                Clause(key.order(sql.SQL(f"g{position}")))
-                for position, key in enumerate(self._keys)
-            ),
-            *(Clause(sql.SQL(f"m{position}")) for position in range(len(self._metrics))),
-        ]
-        names = [name for name, _kind in self.fields]
-        order = [compile_sort_key(key, columns[names.index(key.field)]) for key in self.query.sort]
-        return join_with_commas([*order, *columns[: len(self._keys)]])
-
     def select_groups(self) -> Clause:
-        """Select each group that meets the conditions: its keys and its metrics."""
-        groups = self._select_all_groups()
-        if self._having is None:
-            return groups
-        members = [sql.SQL("%s::text, {}").format(rendered) for rendered in self._render_columns()]
-        data = Clause(
-            sql.SQL("jsonb_build_object({})").format(sql.SQL(", ").join(members)),
-            [name for name, _kind in self.fields],
-        )
-        return compose(
-            "SELECT * FROM (SELECT *, {} AS data FROM ({}) AS groups) AS named WHERE {}",
-            data,
-            groups,
-            self._having,
-        )
-
-    def _select_all_groups(self) -> Clause:
-        """Select each group of the matches, in steps: matches, bins, ranks, groups."""
+        """Select each group that meets the conditions, in steps: matches, bins, ranks, groups."""
         inner = [
             compose(f"{{}} AS {'b' if key.group.bins else 'g'}{position}", key.value)
             for position, key in enumerate(self._keys)
@@ -363,11 +327,24 @@ class _BoundAggregate:
         ]
         selected = [*(Clause(sql.SQL(key)) for key in keys), *figures]
         by = f" GROUP BY {', '.join(keys)}" if keys else ""
-        return compose(
+        groups = compose(
             "WITH {} SELECT {} FROM {}",
             join_with_commas(named),
             join_with_commas(selected),
             Clause(sql.SQL(f"s{len(steps) - 1}{by}")),
+        )
+        if self._having is None:
+            return groups
+        members = [sql.SQL("%s::text, {}").format(rendered) for rendered in self._render_columns()]
+        data = Clause(
+            sql.SQL("jsonb_build_object({})").format(sql.SQL(", ").join(members)),
+            [name for name, _kind in self.fields],
+        )
+        return compose(
+            "SELECT * FROM (SELECT *, {} AS data FROM ({}) AS groups) AS named WHERE {}",
+            data,
+            groups,
+            self._having,
         )
 
     def _select_bins(self) -> list[Clause]:

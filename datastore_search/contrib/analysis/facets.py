@@ -86,19 +86,6 @@ class Facet:
 
 
 @dataclass(frozen=True, slots=True)
-class FacetsQuery:
-    """
-    The facets, and the query whose matches are counted as ``total``.
-
-    ``timeout`` is the time of all facets, if it is shorter than the setting.
-    """
-
-    query: Query
-    facets: tuple[Facet, ...]
-    timeout: timedelta = timedelta.max
-
-
-@dataclass(frozen=True, slots=True)
 class FacetsAnswer:
     """
     The answer.
@@ -137,36 +124,41 @@ class _Task:
     cache_key: FacetKey | None
 
 
-def read_facets(read: ConsistentRead, query: FacetsQuery) -> FacetsAnswer:
+def read_facets(
+    read: ConsistentRead, query: Query, facets: Sequence[Facet], timeout: timedelta = timedelta.max
+) -> FacetsAnswer:
     """
-    Count the values of facets.
+    Count the values of facets, and the matches of a query as ``total``.
 
-    Facets that are not counted within ``conf.FACETS_TIMEOUT`` or a shorter ``query.timeout``, all
+    Facets that are not counted within ``conf.FACETS_TIMEOUT`` or a shorter ``timeout``, all
     together, are incomplete.
 
     Raises: as ``search.read_answer``; ``InvalidParameters`` for what does not fit the fields.
     """
-    with translate_database_errors(plain=query.query.plain):
+    with translate_database_errors(plain=query.plain):
         errors: list[InvalidParameter] = []
-        keys = compile_group_keys([each.group for each in query.facets], read, "facets", errors)
-        bound = bind_query(read, query.query, errors)
-        tasks = [
-            _Task(facet, key, _build_cache_key(read, facet))
-            for facet, key in zip(query.facets, keys, strict=True)
-        ]
+        keys = compile_group_keys([each.group for each in facets], read, "facets", errors)
+        bound = bind_query(read, query, errors)
+        tasks = []
+        for facet, key in zip(facets, keys, strict=True):
+            asked = facet.group, facet.limit, facet.min_count, facet.is_by_value, facet.is_reversed
+            # The version is the one that is described and verified.
+            version = read.version_key if _is_of_all_records(facet.query) else None
+            tasks.append(_Task(facet, key, (version, asked) if version else None))
         version_id, using = read.resource.table_version_id, read.connection.alias
         # The version that statements see is compared after the profiles are read.
         get_profiles = cache(partial(read_profiles, version_id, using=using))
         # The cache comes first: it needs no stored profiles to be read.
-        facets = [
+        known = [
             (task.cache_key and facet_cache.get(task.cache_key))
             or _render_stored(read, task, get_profiles)
             for task in tasks
         ]
-        answer = FacetsAnswer(bound.known_total or 0, [each for each in facets if each], True)
-        if bound.known_total is None or None in facets:
+        answer = FacetsAnswer(bound.known_total or 0, [each for each in known if each], True)
+        if bound.known_total is None or None in known:
             with read.session.hold_slot():
-                answer = _count_missing(read, query, bound, tasks, facets)
+                budget = TimeBudget(timeout)
+                answer = _count_missing(read, bound, budget, tasks, known)
     if sum(map(len, answer.facets)) > MAX_MEMORY_BYTES:
         raise InvalidParameters([AnswerTooLarge(most=MAX_MEMORY_BYTES)])
     return answer
@@ -174,15 +166,6 @@ def read_facets(read: ConsistentRead, query: FacetsQuery) -> FacetsAnswer:
 
 def _is_of_all_records(query: Query) -> bool:
     return not (query.q or query.q_fields or query.filters)
-
-
-def _build_cache_key(read: ConsistentRead, facet: Facet) -> FacetKey | None:
-    """Build the key of a facet of all records in the version that is described and verified."""
-    version = read.version_key
-    if version is None or not _is_of_all_records(facet.query):
-        return None
-    options = facet.group, facet.limit, facet.min_count, facet.is_by_value, facet.is_reversed
-    return version, options
 
 
 # What is stored -----------------------------------------------------------------------------------
@@ -211,13 +194,12 @@ def _render_stored(
 
 def _count_missing(
     read: ConsistentRead,
-    query: FacetsQuery,
     bound: BoundQuery,
+    budget: TimeBudget,
     tasks: Sequence[_Task],
     known: Sequence[bytes | None],
 ) -> FacetsAnswer:
     """Count the matches, and the facets that are None among the known, within one time limit."""
-    budget = TimeBudget(query.timeout)
     facets = list(known)
     total, is_complete = bound.known_total, True
     # Facets with the same conditions are counted together; one to cache is by itself.
@@ -229,7 +211,7 @@ def _count_missing(
             together.setdefault(first, []).append(position)
     for positions in together.values():
         group = [tasks[position] for position in positions]
-        is_total = group[0].facet.query == query.query
+        is_total = group[0].facet.query == bound.query
         counted = _count(read, budget, group, bound if is_total else None)
         if counted is None:
             is_complete = False
@@ -258,7 +240,23 @@ def _count(
     if slow_key and (_slow_facets.get(slow_key) or 0.0) > monotonic():
         return None
     has_whole_time = budget.is_untouched
-    statement = _select_facets(bound or bind_query(read, tasks[0].facet.query), tasks)
+    bound = bound or bind_query(read, tasks[0].facet.query)
+    keys = join_with_commas(
+        compose(f"{{}} AS v{position}", task.key.value) for position, task in enumerate(tasks)
+    )
+    # A row for each facet: its position, and the members of ``_Counted``.
+    selects = (
+        compose(
+            "(SELECT {} AS position, facet.* FROM ({}) AS facet)",
+            Clause(sql.Literal(position)),
+            (_select_values if task.facet.group.bins is None else _select_bins)(task, position),
+        )
+        for position, task in enumerate(tasks)
+    )
+    # A single facet is grouped while the table is read, by several processes.
+    hint: LiteralString = "MATERIALIZED " if len(tasks) > 1 else ""
+    united = reduce(partial(compose, "{} UNION ALL {}"), selects)
+    statement = compose(f"WITH matches AS {hint}({{}}) {{}}", bound.select(keys), united)
     rows = budget.fetch_rows(read, statement)
     if rows is None:
         if slow_key and has_whole_time:
@@ -270,59 +268,41 @@ def _count(
     return [_Counted(*figures) for _position, *figures in sorted(rows, key=itemgetter(0))]
 
 
-def _select_facets(bound: BoundQuery, tasks: Sequence[_Task]) -> Clause:
-    """Select a row for each facet, with its position before the members of ``_Counted``."""
-    keys = join_with_commas(
-        compose(f"{{}} AS v{position}", task.key.value) for position, task in enumerate(tasks)
-    )
-    # A single facet is grouped while the table is read, by several processes.
-    hint: LiteralString = "MATERIALIZED " if len(tasks) > 1 else ""
-    selects = []
-    for position, task in enumerate(tasks):
-        has_bins = task.facet.group.bins is not None
-        select = (_select_bins if has_bins else _select_values)(task, position)
-        number = Clause(sql.Literal(position))
-        selects.append(
-            compose("(SELECT {} AS position, facet.* FROM ({}) AS facet)", number, select)
-        )
-    united = reduce(partial(compose, "{} UNION ALL {}"), selects)
-    return compose(f"WITH matches AS {hint}({{}}) {{}}", bound.select(keys), united)
-
-
 def _select_values(task: _Task, position: int) -> Clause:
-    facet, key = task.facet, task.key
+    facet, key = task.facet, sql.SQL("key")
+    column = sql.SQL(f"v{position}")
+    parts = {"column": column, "elements": sql.SQL(_ELEMENTS).format(column=column)}
+    is_list = task.key.is_list
     counted, stats = _COUNTED_VALUES, _VALUE_STATS
-    if key.is_list:
+    if is_list:
         counted, stats = _COUNTED_ELEMENTS, _ELEMENT_STATS
-    column: LiteralString = f"v{position}"
-    parts = {
-        "column": sql.SQL(column),
-        "elements": sql.SQL(_ELEMENTS).format(column=sql.SQL(column)),
-    }
+    by_key, orders = task.key.order_strictly, ("number DESC, {}", "number, {}")
+    if facet.is_by_value:
+        by_key, orders = task.key.order, ("{}", "{} DESC")
     page = sql.SQL(
         "SELECT key, number FROM counted WHERE key IS NOT NULL AND number >= %s"
         " ORDER BY {} LIMIT %s"
-    ).format(_compile_order(task))
-    template: LiteralString = (
-        "WITH counted AS ({counted}), listed AS ({page})"
-        " SELECT items, nulls, others, distinct_count, total, NULL::text, NULL::text"
-        " FROM ({stats}) AS stats, ("
-        "SELECT CASE WHEN coalesce(sum(octet_length(value)), 0) <= %s THEN coalesce(string_agg("
-        "concat('{{\"value\": ', value, ', \"count\": ', number, '}}'), ', ' ORDER BY rank), '')"
-        " END AS items FROM (SELECT {value}::text AS value, number, row_number() OVER () AS rank"
-        " FROM listed) AS rendered) AS rendered"
-    )
+    ).format(sql.SQL(orders[facet.is_reversed]).format(key if is_list else by_key(key)))
     return Clause(
-        sql.SQL(template).format(
+        sql.SQL(_VALUES).format(
             counted=sql.SQL(counted).format(**parts),
             page=page,
             stats=sql.SQL(stats).format(**parts),
-            value=sql.SQL("key") if key.is_list else key.render(sql.SQL("key")),
+            value=key if is_list else task.key.render(key),
         ),
         [facet.min_count, facet.limit, MAX_MEMORY_BYTES],
     )
 
 
+_VALUES: LiteralString = (
+    "WITH counted AS ({counted}), listed AS ({page})"
+    " SELECT items, nulls, others, distinct_count, total, NULL::text, NULL::text"
+    " FROM ({stats}) AS stats, ("
+    "SELECT CASE WHEN coalesce(sum(octet_length(value)), 0) <= %s THEN coalesce(string_agg("
+    "concat('{{\"value\": ', value, ', \"count\": ', number, '}}'), ', ' ORDER BY rank), '')"
+    " END AS items FROM (SELECT {value}::text AS value, number, row_number() OVER () AS rank"
+    " FROM listed) AS rendered) AS rendered"
+)
 _COUNTED_VALUES: LiteralString = (
     "SELECT {column} AS key, count(*) AS number FROM matches GROUP BY {column}"
 )
@@ -349,37 +329,15 @@ _ELEMENT_STATS: LiteralString = (
 )
 
 
-def _compile_order(task: _Task) -> sql.Composable:
-    facet, key = task.facet, sql.SQL("key")
-    if facet.is_by_value:
-        order = key if task.key.is_list else task.key.order(key)
-        return sql.SQL("{} DESC" if facet.is_reversed else "{}").format(order)
-    tie = key if task.key.is_list else task.key.order_strictly(key)
-    return sql.SQL("number, {}" if facet.is_reversed else "number DESC, {}").format(tie)
-
-
 def _select_bins(task: _Task, position: int) -> Clause:
     column: LiteralString = f"v{position}"
     key = task.key
     bounds = key.select_bounds(column, "matches")
-    is_finite = key.is_finite(column)
-    template: LiteralString = (
-        "WITH ranges AS ({bounds}), counted AS (SELECT {bin} AS bin, count(*) AS number"
-        " FROM matches, ranges WHERE {is_finite} GROUP BY 1)"
-        " SELECT items, nulls, others, 0::bigint, total, {low}::text, {high}::text"
-        " FROM ranges, (SELECT count(*) FILTER (WHERE {column} IS NULL) AS nulls,"
-        " count(*) FILTER (WHERE NOT {is_finite}) AS others, count(*) AS total FROM matches)"
-        " AS stats, (SELECT coalesce(string_agg(concat('{{\"from\": ', {start}, ', \"to\": ',"
-        " {end}, ', \"count\": ', coalesce(number, 0), '}}'), ', ' ORDER BY step), '') AS items"
-        " FROM ranges,"
-        " generate_series(1, greatest(cardinality(bounds) - 1, 1)) AS step"
-        " LEFT JOIN counted ON bin = step WHERE bounds IS NOT NULL) AS rendered"
-    )
     return Clause(
-        sql.SQL(template).format(
+        sql.SQL(_BINS).format(
             bounds=bounds.text,
             bin=sql.SQL(BIN).format(key=sql.SQL(column), bounds=sql.SQL("bounds")),
-            is_finite=is_finite,
+            is_finite=key.is_finite(column),
             column=sql.SQL(column),
             low=key.render(sql.SQL("bounds[1]")),
             high=key.render(sql.SQL("bounds[cardinality(bounds)]")),
@@ -388,6 +346,20 @@ def _select_bins(task: _Task, position: int) -> Clause:
         ),
         bounds.parameters,
     )
+
+
+_BINS: LiteralString = (
+    "WITH ranges AS ({bounds}), counted AS (SELECT {bin} AS bin, count(*) AS number"
+    " FROM matches, ranges WHERE {is_finite} GROUP BY 1)"
+    " SELECT items, nulls, others, 0::bigint, total, {low}::text, {high}::text"
+    " FROM ranges, (SELECT count(*) FILTER (WHERE {column} IS NULL) AS nulls,"
+    " count(*) FILTER (WHERE NOT {is_finite}) AS others, count(*) AS total FROM matches)"
+    " AS stats, (SELECT coalesce(string_agg(concat('{{\"from\": ', {start}, ', \"to\": ',"
+    " {end}, ', \"count\": ', coalesce(number, 0), '}}'), ', ' ORDER BY step), '') AS items"
+    " FROM ranges,"
+    " generate_series(1, greatest(cardinality(bounds) - 1, 1)) AS step"
+    " LEFT JOIN counted ON bin = step WHERE bounds IS NOT NULL) AS rendered"
+)
 
 
 # Writing ------------------------------------------------------------------------------------------

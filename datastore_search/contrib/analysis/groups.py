@@ -66,10 +66,16 @@ class GroupKey:
         return self.kind.is_nested
 
     def render(self, key: sql.Composable) -> sql.Composable:
-        """Render a key as JSON, as records have it."""
         if not self.is_moment:
             return sql.SQL("to_jsonb({})").format(key)
-        return _render_moment(self.kind, key)
+        template: LiteralString = "datastore_search_iso({0})"
+        if self.kind.has_zone:
+            template = "datastore_search_iso({0} AT TIME ZONE 'UTC') || '+00:00'"
+        elif not self.kind.is_timestamp:
+            template = "to_char({0}, 'YYYY-MM-DD')"
+        return sql.SQL("to_jsonb(CASE WHEN isfinite({0}) THEN {1} ELSE {0}::text END)").format(
+            key, sql.SQL(template).format(key)
+        )
 
     def order(self, key: sql.Composable) -> sql.Composable:
         if not self.is_list:
@@ -84,13 +90,21 @@ class GroupKey:
 
     def select_bounds(self, key: LiteralString, matches: LiteralString) -> Clause:
         """Select the ``bounds`` of bins, a sorted array of keys: one for one value, or null."""
-        bins = self.group.bins or 1
+        names = {
+            "key": sql.SQL(key),
+            "matches": sql.SQL(matches),
+            "is_finite": self.is_finite(key),
+        }
         if self.group.is_logarithmic:
-            return Clause(
-                sql.SQL(_LOGARITHMIC_BOUNDS).format(
-                    key=sql.SQL(key), matches=sql.SQL(matches), is_finite=self.is_finite(key)
-                )
-            )
+            return Clause(sql.SQL(_LOGARITHMIC_BOUNDS).format(**names))
+        if self.kind.is_number:
+            # What a double can hold: a filter compares with doubles.
+            is_double = self.kind.is_double
+            inner = f"{_NUMBER_BOUND}::float8::text::numeric" if is_double else _NUMBER_BOUND
+        else:
+            inner = _MOMENT_BOUND if self.kind.is_timestamp else _DAY_BOUND
+            inner = f"({inner} || '+00:00')" if self.kind.has_zone else inner
+            inner = f'{inner} COLLATE "C"'
         return Clause(
             sql.SQL(
                 "SELECT array_agg(DISTINCT bound ORDER BY bound) AS bounds"
@@ -98,31 +112,13 @@ class GroupKey:
                 " WHERE {is_finite}) AS span, generate_series(0, %s) AS step,"
                 " LATERAL (SELECT CASE step WHEN 0 THEN low WHEN %s THEN high ELSE {inner} END"
                 " AS bound) AS each WHERE low IS NOT NULL"
-            ).format(
-                key=sql.SQL(key),
-                matches=sql.SQL(matches),
-                is_finite=self.is_finite(key),
-                inner=sql.SQL(_build_inner_bound(self.kind)),
-            ),
-            [bins, bins, bins],
+            ).format(inner=sql.SQL(inner), **names),
+            [self.group.bins or 1] * 3,
         )
 
     def is_finite(self, key: LiteralString) -> sql.Composable:
         names = "'infinity', '-infinity'" + (", 'NaN'" if self.kind.is_number else "")
         return sql.SQL(f"{key} NOT IN ({names})")
-
-
-def _render_moment(kind: FieldType, moment: sql.Composable) -> sql.Composable:
-    """Render a timestamp of PostgreSQL's as a record has it."""
-    template: LiteralString = "datastore_search_iso({0})"
-    if kind.has_zone:
-        template = "datastore_search_iso({0} AT TIME ZONE 'UTC') || '+00:00'"
-    elif not kind.is_timestamp:
-        template = "to_char({0}, 'YYYY-MM-DD')"
-    text = sql.SQL(template).format(moment)
-    return sql.SQL("to_jsonb(CASE WHEN isfinite({0}) THEN {1} ELSE {0}::text END)").format(
-        moment, text
-    )
 
 
 #: The bin of a key, from 1, among ``bounds``; the last one includes its end.
@@ -157,15 +153,6 @@ _DAY_BOUND: LiteralString = (
 )
 
 
-def _build_inner_bound(kind: FieldType) -> LiteralString:
-    """Build the bound of a step between ``low`` and ``high``; the number of bins is a parameter."""
-    if kind.is_number:
-        # What a double can hold: a filter compares with doubles.
-        return f"{_NUMBER_BOUND}::float8::text::numeric" if kind.is_double else _NUMBER_BOUND
-    bound = _MOMENT_BOUND if kind.is_timestamp else _DAY_BOUND
-    return f"({bound} || '+00:00') COLLATE \"C\"" if kind.has_zone else f'{bound} COLLATE "C"'
-
-
 # Compiling ----------------------------------------------------------------------------------------
 
 
@@ -190,7 +177,6 @@ def compile_group_keys(
 
 
 def _check_group(group: GroupBy, read: ConsistentRead, parameter: str) -> FieldType:
-    """Check that a field can be grouped by its options; return its type."""
     name, types = group.field, read.relation.types
     if name not in types:
         raise UnknownField(parameter=parameter, field=name[:MAX_SHOWN_LENGTH])
@@ -215,8 +201,19 @@ def _check_group(group: GroupBy, read: ConsistentRead, parameter: str) -> FieldT
 
 def _compile(group: GroupBy, kind: FieldType) -> GroupKey:
     name = group.field
-    if group.interval:
-        return GroupKey(group, kind, _compile_period(group, kind), is_moment=True)
+    if interval := group.interval:
+        zone = group.time_zone or "UTC"  # as records show moments
+        if not kind.has_zone:
+            moment = sql.SQL("date_trunc(%s, (data ->> %s)::timestamp)")
+            return GroupKey(group, kind, Clause(moment, [interval, name]), is_moment=True)
+        period: LiteralString = "date_trunc(%s, (data ->> %s)::timestamptz, %s)"
+        # The period of the first moments that can be stored may begin before them.
+        moment = sql.SQL(
+            f"CASE WHEN starts_with(data ->> %s, '0001-') THEN greatest({period},"
+            f" timestamptz '0001-01-01 00:00:00+00') ELSE {period} END"
+        )
+        value = Clause(moment, [name, *[interval, name, zone] * 2])
+        return GroupKey(group, kind, value, is_moment=True)
     if (width := group.width) is not None:
         number = sql.SQL("(data ->> %s)::numeric")
         below = sql.SQL("((div({0}, %s) - (mod({0}, %s) < 0)::int) * %s::numeric)").format(number)
@@ -224,22 +221,6 @@ def _compile(group: GroupBy, kind: FieldType) -> GroupKey:
     if group.bins is not None and kind.is_number:
         return GroupKey(group, kind, Clause(sql.SQL("(data ->> %s)::numeric"), [name]))
     return GroupKey(group, kind, compile_value(kind, name))
-
-
-def _compile_period(group: GroupBy, kind: FieldType) -> Clause:
-    name, interval = group.field, group.interval
-    if not kind.has_zone:
-        return Clause(sql.SQL("date_trunc(%s, (data ->> %s)::timestamp)"), [interval, name])
-    zone = group.time_zone or "UTC"  # as records show moments
-    period: LiteralString = "date_trunc(%s, (data ->> %s)::timestamptz, %s)"
-    return Clause(
-        # The period of the first moments that can be stored may begin before them.
-        sql.SQL(
-            f"CASE WHEN starts_with(data ->> %s, '0001-') THEN greatest({period},"
-            f" timestamptz '0001-01-01 00:00:00+00') ELSE {period} END"
-        ),
-        [name, *[interval, name, zone] * 2],
-    )
 
 
 @lru_cache(maxsize=8)

@@ -82,13 +82,17 @@ def find_matches(
     found: dict[str, set[str]] = {}
     for field, positions in read.fetch_rows(_select_matches(read, query, asked, words)):
         found[field] = {words[position - 1] for position in positions}
-    parts = {field: _compile_parts(q) for field, q in asked}
+    queries = {}
+    for field, q in asked:
+        if field in found:
+            # Words as they may be found within a run, the longest first.
+            parts = sorted(set(_split_words(q)), key=len, reverse=True)
+            pattern = re.compile("|".join(map(re.escape, parts)), re.IGNORECASE)
+            queries[field] = found[field], pattern
     return [
-        _merge_spans(
-            span
-            for field in dict.fromkeys(("", each.field))
-            if field in found
-            for span in _find_spans(each.text, found[field], parts[field])
+        _find_spans(
+            each.text,
+            [queries[field] for field in dict.fromkeys(("", each.field)) if field in queries],
         )
         for each in texts
     ]
@@ -119,27 +123,17 @@ def _compile_word() -> re.Pattern[str]:
     return re.compile(rf"[\w{''.join(ranges)}]+")
 
 
-def _compile_parts(q: str) -> re.Pattern[str]:
-    """Compile the words of a query as they may be found within a run, the longest first."""
-    words = sorted(set(_split_words(q)), key=len, reverse=True)
-    return re.compile("|".join(map(re.escape, words)) or r"(?!)", re.IGNORECASE)
-
-
-def _find_spans(text: str, words: Collection[str], parts: re.Pattern[str]) -> Iterator[Span]:
-    for found in _compile_word().finditer(_blank_separators(text)):
-        if found[0] not in words:
-            continue
-        inner = list(parts.finditer(found[0])) if has_unspaced_letters(found[0]) else []
-        if inner:
-            yield from (
-                (found.start() + part.start(), found.start() + part.end()) for part in inner
-            )
-        else:
-            yield found.span()
-
-
-def _merge_spans(spans: Iterable[Span]) -> list[Span]:
-    """Sort spans, of which some may be of several queries, and join those that overlap."""
+def _find_spans(
+    text: str, queries: Iterable[tuple[Collection[str], re.Pattern[str]]]
+) -> list[Span]:
+    """Find the words, or their parts, of some queries; spans that overlap are joined."""
+    spans: list[Span] = []
+    for words, parts in queries:
+        for found in _compile_word().finditer(_blank_separators(text)):
+            if found[0] in words:
+                start, is_unspaced = found.start(), has_unspaced_letters(found[0])
+                inner = [part.span() for part in parts.finditer(found[0])] if is_unspaced else []
+                spans += [(start + first, start + last) for first, last in inner] or [found.span()]
     merged: list[Span] = []
     for start, end in sorted(spans):
         if merged and start < merged[-1][1]:
@@ -223,27 +217,20 @@ def highlight_records(
     for block in found.records[1:-1:2]:
         record = json.loads(block, parse_int=str, parse_float=str)
         members = zip(names, record, strict=True) if is_of_lists else record.items()
-        own = list(_list_texts(members, read.relation.types))
         highlights.append({})
-        texts += own
-        owners += [highlights[-1]] * len(own)
+        left = _MAX_RECORD_LENGTH
+        for each in chain.from_iterable(
+            _walk(field, value) for field, value in members if field in read.relation.types
+        ):
+            texts.append(each._replace(text=each.text[:left]))
+            owners.append(highlights[-1])
+            left -= len(each.text)
+            if left <= 0:
+                break
     for owner, each, spans in zip(owners, texts, find_matches(read, query, texts), strict=True):
         if spans:
             owner.setdefault(each.field, []).extend([*span, *each.place] for span in spans)
     return highlights
-
-
-def _list_texts(
-    members: Iterable[tuple[str, object]], types: Mapping[str, str]
-) -> Iterator[FieldText]:
-    """List the texts of the fields of a record, of its first letters."""
-    left = _MAX_RECORD_LENGTH
-    texts = (each for field, value in members if field in types for each in _walk(field, value))
-    for each in texts:
-        yield each._replace(text=each.text[:left])
-        left -= len(each.text)
-        if left <= 0:
-            return
 
 
 def _walk(field: str, value: object, pointer: str = "") -> Iterator[FieldText]:

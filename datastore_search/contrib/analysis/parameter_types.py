@@ -39,22 +39,16 @@ class NumberField(ParameterField):
     def to_internal_value(self, data: object) -> Decimal | int | None:
         if data == "":
             return None
-        number = _parse_number(data)
-        is_whole = number is not None and number == number.to_integral_value()
-        is_refused = self.kind == "integer" and not is_whole
-        if number is None or is_refused or not self.low <= number <= self.high:
+        number = Decimal("NaN")
+        if isinstance(data, int | Decimal) and not isinstance(data, bool):
+            number = Decimal(data)
+        elif isinstance(data, str) and NUMBER.fullmatch(data.strip(whitespace)):
+            number = Decimal(data.strip(whitespace))
+        is_within = number.is_finite() and self.low <= number <= self.high
+        is_whole = is_within and number == number.to_integral_value()
+        if not is_within or not (is_whole or self.kind == "number"):
             self.fail(self.kind, low=self.low, high=self.high)
         return int(number) if is_whole else number
-
-
-def _parse_number(data: object) -> Decimal | None:
-    """Parse a finite number; None for anything else."""
-    if isinstance(data, bool) or not isinstance(data, str | int | Decimal):
-        return None
-    if isinstance(data, str) and not NUMBER.fullmatch(data := data.strip(whitespace)):
-        return None
-    number = Decimal(data)
-    return number if number.is_finite() else None
 
 
 class OptionsListField(ParameterField):
@@ -99,9 +93,15 @@ class OptionsListField(ParameterField):
                 items.append(self.parse_item(each))
             except serializers.ValidationError as error:
                 name = each.get(self.main) if isinstance(each, Mapping) else each
-                errors += _label_errors(
-                    error, make_printable(name) if isinstance(name, str) else "?"
-                )
+                label = make_printable(name) if isinstance(name, str) else "?"
+                told = error.detail if isinstance(error.detail, dict) else {"": error.detail}
+                errors += [
+                    f"{label}, {option}: {message}"
+                    if option not in {"", "__extras"}
+                    else f"{label}: {message}"
+                    for option, messages in told.items()
+                    for message in messages
+                ]
         if errors:
             raise serializers.ValidationError(errors[:MAX_REPORTED_ERRORS])
         if self.required and not items:
@@ -114,7 +114,6 @@ class OptionsListField(ParameterField):
         return super().validate_empty_values(data)
 
     def parse_item(self, item: object) -> Mapping[str, Any]:
-        """Parse an object with options, or a text that stands for one."""
         if isinstance(item, str):
             item = self.expand_name(item)
         if not isinstance(item, Mapping):
@@ -122,11 +121,9 @@ class OptionsListField(ParameterField):
         return self.check_item(self.options.parse(item))
 
     def expand_name(self, name: str) -> Mapping[str, object]:
-        """Build the object that a name stands for."""
         return {self.main: unquote_name(name)}
 
     def check_item(self, item: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Check options that depend on each other."""
         for option, other in self.exclusive:
             if option in item and other in item:
                 self.fail("combined", option=option, other=other)
@@ -134,17 +131,5 @@ class OptionsListField(ParameterField):
         return item
 
     def check_needed(self, item: Mapping[str, Any], option: str, needed: str) -> None:
-        """Refuse an option whose required other option is missing."""
         if option in item and needed not in item:
             raise serializers.ValidationError({needed: [str(self.error_messages["required"])]})
-
-
-def _label_errors(error: serializers.ValidationError, label: str) -> list[str]:
-    """List the messages of an item, each after the names of item and option."""
-    if isinstance(error.detail, dict):
-        return [
-            f"{label}: {message}" if option == "__extras" else f"{label}, {option}: {message}"
-            for option, messages in error.detail.items()
-            for message in messages
-        ]
-    return [f"{label}: {message}" for message in error.detail]

@@ -287,8 +287,20 @@ class _Speller:
         similar = None if vocabulary is None else self._find_similar(rare, vocabulary)
         if similar is None:
             return _TOO_SLOW
-        queries, is_complete = self._find_queries(similar, count)
-        return Suggestions(similar, queries, is_complete)
+        queries: list[SuggestedQuery] = []
+        nearest = None
+        for distance, q in _list_corrected_queries(self._query.q, similar):
+            if nearest not in {None, distance} or len(queries) == MAX_SUGGESTED_QUERIES:
+                break
+            corrected = bind_query(self._read, replace(self._query, q=q))
+            rows = self._budget.fetch_rows(self._read, corrected.select_count())
+            if rows is None:
+                return Suggestions(similar, queries, is_complete=False)
+            ((total,),) = rows
+            if total > count:  # the others must be equally near
+                nearest = distance
+                queries.append(SuggestedQuery(q, total))
+        return Suggestions(similar, queries)
 
     def _find_similar(
         self, rare: Mapping[str, int], vocabulary: Vocabulary
@@ -333,26 +345,6 @@ class _Speller:
         )
         return None if rows is None else dict(zip(words, rows[0][0], strict=True))
 
-    def _find_queries(
-        self, similar: Mapping[str, Sequence[SimilarWord]], count: int
-    ) -> tuple[list[SuggestedQuery], bool]:
-        """Find equally near queries that find more than ``count``; false without the time."""
-        queries: list[SuggestedQuery] = []
-        nearest = None
-        for distance, q in _list_corrected_queries(self._query.q, similar):
-            if nearest not in {None, distance} or len(queries) == MAX_SUGGESTED_QUERIES:
-                break
-            query = replace(self._query, q=q)
-            bound = bind_query(self._read, query)
-            rows = self._budget.fetch_rows(self._read, bound.select_count())
-            if rows is None:
-                return queries, False
-            ((total,),) = rows
-            if total > count:
-                nearest = distance
-                queries.append(SuggestedQuery(q, total))
-        return queries, True
-
 
 def _count_up_to_maximum(relation: Relation, where: Clause) -> Clause:
     """
@@ -370,7 +362,6 @@ def _count_up_to_maximum(relation: Relation, where: Clause) -> Clause:
 
 
 def _split_query(q: str) -> list[str]:
-    """Split a query into words and the text between them."""
     composed = unicodedata.normalize("NFC", q)
     return ["".join(letters) for _is_word, letters in groupby(composed, is_part_of_word)]
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from ...field_types import dump_json, field_types
 from ...models import Profiles
@@ -58,51 +57,33 @@ def list_stored_counts(
     if profile is not None and profile.get("distinct_is_estimated"):
         profile = None
     found = []
-    if name in relation.value_counts:
-        found += _read_counts(relation.value_counts[name], relation.record_count, profile)
+    counted = relation.value_counts.get(name)
+    values = {text: count for text, count in (counted or {}).items() if text != "null"}
+    if counted is not None and sum(counted.values()) == relation.record_count:
+        nulls = counted.get("null", 0)
+        found.append(StoredCounts(_sort_counts(values), 0, True, nulls, len(values)))
+    elif values and profile is not None:
+        listed = _sort_counts(values)
+        # Every value that as many records have as the last one of these is among them.
+        beyond = listed[-1][1] - 1
+        found.append(StoredCounts(listed, beyond, False, profile["nulls"], profile["distinct"]))
     kind = field_types[relation.types[name]]
     # A profile keeps one notation, which values of these types do not have.
-    if profile is not None and not kind.is_nested and (kind.is_integer or not kind.is_number):
-        found += _read_profile(profile, is_text=kind.is_text)
-    return found
-
-
-def _read_counts(
-    counted: Mapping[str, int], record_count: int | None, profile: Mapping[str, Any] | None
-) -> list[StoredCounts]:
-    """Read the counts of common values, which may be all values."""
-    values = {text: count for text, count in counted.items() if text != "null"}
-    listed = _sort_counts(values)
-    if sum(counted.values()) == record_count:
-        return [StoredCounts(listed, 0, True, counted.get("null", 0), len(values))]
-    if profile is None or not values:
-        return []
-    # Every value that as many records have as the last one of these is among them.
-    beyond = listed[-1][1] - 1
-    return [StoredCounts(listed, beyond, False, profile["nulls"], profile["distinct"])]
-
-
-def _read_profile(profile: Mapping[str, Any], *, is_text: bool) -> list[StoredCounts]:
+    if profile is None or kind.is_nested or (kind.is_number and not kind.is_integer):
+        return found
     top = profile.get("top", [])
-    if any(
-        isinstance(each["value"], str) and len(each["value"]) >= _MAX_PROFILED_LENGTH
-        for each in top
-    ):
-        return []
-    values = {dump_json(each["value"]): each["count"] for each in top}
-    is_full = len(top) == _MAX_PROFILED_VALUES
-    if profile.get("empty"):
-        values['""'] = profile["empty"]
-    return [
-        StoredCounts(
-            _sort_counts(values),
-            top[-1]["count"] if is_full else 1,
-            # A profile sorts equally common values by their texts in the file.
-            is_text and is_full,
-            profile["nulls"],
-            profile["distinct"],
-        )
-    ]
+    texts = (each["value"] for each in top if isinstance(each["value"], str))
+    if all(len(text) < _MAX_PROFILED_LENGTH for text in texts):
+        values = {dump_json(each["value"]): each["count"] for each in top}
+        is_full = len(top) == _MAX_PROFILED_VALUES
+        if profile.get("empty"):
+            values['""'] = profile["empty"]
+        beyond = top[-1]["count"] if is_full else 1
+        # A profile sorts equally common values by their texts in the file.
+        has_ties = kind.is_text and is_full
+        listed = _sort_counts(values)
+        found.append(StoredCounts(listed, beyond, has_ties, profile["nulls"], profile["distinct"]))
+    return found
 
 
 def _sort_counts(values: Mapping[str, int]) -> Sequence[tuple[str, int]]:

@@ -24,7 +24,7 @@ from ...messages.search import AnswerTooLarge
 from ...search import BoundQuery, ConsistentRead, Query, bind_query, translate_database_errors
 from ...search.records import MAX_MEMORY_BYTES
 from .errors import UnsuggestableField
-from .facets import MAX_FACET_VALUES, Facet, FacetsQuery, read_facets
+from .facets import MAX_FACET_VALUES, Facet, read_facets
 from .groups import GroupBy
 from .time_budget import TimeBudget
 
@@ -45,16 +45,6 @@ _MIN_BEGINNING_LENGTH = 3
 
 
 @dataclass(frozen=True, slots=True)
-class ValuesQuery:
-    """At most ``limit`` values that begin with ``prefix``, the most common if that is empty."""
-
-    query: Query
-    field: str
-    prefix: str
-    limit: int
-
-
-@dataclass(frozen=True, slots=True)
 class SuggestedValues:
     """
     The values, the most common first, as JSON texts in UTF-8 with the members value and count.
@@ -69,29 +59,38 @@ class SuggestedValues:
 NO_VALUES = SuggestedValues([], is_complete=True)
 
 
-def suggest_values(read: ConsistentRead, asked: ValuesQuery) -> SuggestedValues:
+def suggest_values(
+    read: ConsistentRead, query: Query, name: str, prefix: str, limit: int
+) -> SuggestedValues:
     """
-    Suggest values of a field.
+    Suggest at most ``limit`` values of a field that begin with ``prefix``, or the most common.
 
     Raises: as ``search.read_answer``; ``InvalidParameters`` for what does not fit the fields.
     """
-    with translate_database_errors(plain=asked.query.plain):
+    with translate_database_errors(plain=query.plain):
         errors: list[InvalidParameter] = []
-        name = asked.field
         kind = field_types[read.relation.types.get(name, "text")]
         if name not in read.relation.types:
             errors.append(UnknownField(parameter="field", field=name[:MAX_SHOWN_LENGTH]))
         elif Operators.TEXT not in kind.operators:
             errors.append(UnsuggestableField(field=name, type=kind.name))
-        bound = bind_query(read, asked.query, errors)
-        beginning = _Beginning(name, kind, asked.prefix)
+        bound = bind_query(read, query, errors)
+        beginning = _Beginning(name, kind, prefix)
         is_counted = name in read.relation.value_counts and bound.is_unfiltered
-        if not asked.prefix or is_counted:
-            suggested = _select_from_facet(read, asked, beginning)
-            if suggested is not None:
-                return suggested
+        if not prefix or is_counted:
+            facet = Facet(GroupBy(name), query, MAX_FACET_VALUES if prefix else limit)
+            answer = read_facets(read, query, [facet])
+            found = json.loads(answer.facets[0], parse_float=Decimal)
+            # With a prefix, a facet that may lack some of the values is of no use.
+            if not prefix or (answer.is_complete and not found["others"]):
+                values = [
+                    _render_value(dump_json(each["value"]), each["count"])
+                    for each in found["values"]
+                    if not prefix or beginning.begins(each["value"])
+                ]
+                return SuggestedValues(values[:limit], answer.is_complete)
         with read.session.hold_slot():
-            return _find_values(read, asked, beginning, bound)
+            return _find_values(read, bound, beginning, limit)
 
 
 # Values that start with a text --------------------------------------------------------------------
@@ -130,7 +129,6 @@ class _Beginning:
         return join_clauses([Clause(is_found, [words]), match], "AND")
 
     def compile_text_match(self, text: Clause) -> Clause:
-        """Compile the condition that an SQL text starts with the prefix."""
         lowered = compose("lower({})", text)
         start = Clause(sql.SQL("lower(%s)"), [self.prefix])
         match = compose("starts_with({}, {})", lowered, start)
@@ -152,32 +150,11 @@ class _Beginning:
         return words if any(each.isalpha() or "0" <= each <= "9" for each in words) else ""
 
 
-# Where few values are known -----------------------------------------------------------------------
-
-
-def _select_from_facet(
-    read: ConsistentRead, asked: ValuesQuery, beginning: _Beginning
-) -> SuggestedValues | None:
-    """Select values from the facet of the field; None if the facet may lack some that match."""
-    limit = MAX_FACET_VALUES if asked.prefix else asked.limit
-    facet = Facet(GroupBy(asked.field), asked.query, limit)
-    answer = read_facets(read, FacetsQuery(asked.query, (facet,)))
-    found = json.loads(answer.facets[0], parse_float=Decimal)
-    if asked.prefix and (found["others"] or not answer.is_complete):
-        return None
-    values = [
-        _render_value(dump_json(each["value"]), each["count"])
-        for each in found["values"]
-        if not asked.prefix or beginning.begins(each["value"])
-    ]
-    return SuggestedValues(values[: asked.limit], answer.is_complete)
-
-
 # Where values are many ----------------------------------------------------------------------------
 
 
 def _find_values(
-    read: ConsistentRead, asked: ValuesQuery, beginning: _Beginning, bound: BoundQuery
+    read: ConsistentRead, bound: BoundQuery, beginning: _Beginning, limit: int
 ) -> SuggestedValues:
     """Count all values that match, or those that an index finds if that takes too long."""
     budget = TimeBudget()
@@ -188,62 +165,55 @@ def _find_values(
     is_scanned = is_large and is_ordered and bound.is_unfiltered
     rows = None
     if not is_scanned or beginning.find_words():
-        counted = _count_values(bound, beginning, asked.limit)
-        rows = budget.fetch_rows(read, counted, share=_COUNTING_SHARE if is_scanned else 1)
+        matches = compose(
+            "SELECT data ->> {} AS value FROM {} WHERE {} AND {}",
+            Clause(sql.SQL("%s"), [beginning.field]),
+            bound.relation.source,
+            bound.where,
+            beginning.compile_match(),
+        )
+        # No values are returned where they are too large.
+        common = Clause(
+            sql.SQL(
+                "SELECT CASE WHEN sum(octet_length(value)) OVER () <= %s THEN value END, number"
+                " FROM (SELECT value, count(*) AS number FROM ({}) AS matches GROUP BY value"
+                ' ORDER BY number DESC, value COLLATE "C" LIMIT %s) AS listed'
+                ' ORDER BY number DESC, value COLLATE "C"'
+            ).format(matches.text),
+            [MAX_MEMORY_BYTES, *matches.parameters, limit],
+        )
+        rows = budget.fetch_rows(read, common, share=_COUNTING_SHARE if is_scanned else 1)
     if rows is None:
-        scan = _scan_values(bound, beginning)
-        scanned = budget.fetch_rows(read, scan) if is_scanned else None
-        common = sorted({*(scanned or [])}, key=lambda row: (-row[1], row[0]))
-        return SuggestedValues(_render_rows(beginning.kind, common[: asked.limit]), False)
+        scanned = budget.fetch_rows(read, _scan_values(bound, beginning)) if is_scanned else None
+        rows = sorted({*(scanned or [])}, key=lambda row: (-row[1], row[0]))
+        return SuggestedValues(_render_rows(beginning.kind, rows[:limit]), False)
     if any(text is None for text, _count in rows):
         raise InvalidParameters([AnswerTooLarge(most=MAX_MEMORY_BYTES)])
     return SuggestedValues(_render_rows(beginning.kind, rows), True)
 
 
-def _count_values(bound: BoundQuery, beginning: _Beginning, limit: int) -> Clause:
-    """Select the most common values with their counts; no values where they are too large."""
-    counted = compose(
-        "SELECT data ->> {} AS value FROM {} WHERE {} AND {}",
-        Clause(sql.SQL("%s"), [beginning.field]),
-        bound.relation.source,
-        bound.where,
-        beginning.compile_match(),
-    )
-    return Clause(
-        sql.SQL(
-            "SELECT CASE WHEN sum(octet_length(value)) OVER () <= %s THEN value END, number"
-            " FROM (SELECT value, count(*) AS number FROM ({}) AS matches GROUP BY value"
-            ' ORDER BY number DESC, value COLLATE "C" LIMIT %s) AS listed'
-            ' ORDER BY number DESC, value COLLATE "C"'
-        ).format(counted.text),
-        [MAX_MEMORY_BYTES, *counted.parameters, limit],
-    )
-
-
 def _scan_values(bound: BoundQuery, beginning: _Beginning) -> Clause:
     """Skip through the field's index from each usual spelling on; others are elsewhere in it."""
     prefix = beginning.prefix
-    spellings = dict.fromkeys([prefix, prefix.lower(), prefix.capitalize(), prefix.upper()])
-    scans = [_scan_spelling(bound, beginning, each) for each in spellings]
-    return reduce(partial(compose, "{} UNION ALL {}"), scans)
-
-
-def _scan_spelling(bound: BoundQuery, beginning: _Beginning, start: str) -> Clause:
     key, source = bound.compile_key(beginning.field), bound.relation.source
     next_match = beginning.compile_text_match(Clause(sql.SQL("next.key")))
     match = beginning.compile_text_match(Clause(sql.SQL("found.key")))
-    return compose(
-        "(WITH RECURSIVE value (key) AS ("
-        "(SELECT {} FROM {} WHERE {} >= {} ORDER BY {}, _id LIMIT 1)"
-        " UNION ALL SELECT next.key FROM value CROSS JOIN LATERAL"
-        " (SELECT {} AS key FROM {} WHERE {} > value.key ORDER BY {}, _id LIMIT 1) AS next"
-        " WHERE {})"
-        " SELECT key, (SELECT count(*) FROM {} WHERE {} = found.key)"
-        " FROM (SELECT key FROM value LIMIT {}) AS found WHERE {})",
-        *(key, source, key, Clause(sql.SQL("%s"), [start]), key),
-        *(key, source, key, key, next_match),
-        *(source, key, Clause(sql.Literal(_MAX_SCANNED_VALUES)), match),
-    )
+    scans = [
+        compose(
+            "(WITH RECURSIVE value (key) AS ("
+            "(SELECT {} FROM {} WHERE {} >= {} ORDER BY {}, _id LIMIT 1)"
+            " UNION ALL SELECT next.key FROM value CROSS JOIN LATERAL"
+            " (SELECT {} AS key FROM {} WHERE {} > value.key ORDER BY {}, _id LIMIT 1) AS next"
+            " WHERE {})"
+            " SELECT key, (SELECT count(*) FROM {} WHERE {} = found.key)"
+            " FROM (SELECT key FROM value LIMIT {}) AS found WHERE {})",
+            *(key, source, key, Clause(sql.SQL("%s"), [start]), key),
+            *(key, source, key, key, next_match),
+            *(source, key, Clause(sql.Literal(_MAX_SCANNED_VALUES)), match),
+        )
+        for start in dict.fromkeys([prefix, prefix.lower(), prefix.capitalize(), prefix.upper()])
+    ]
+    return reduce(partial(compose, "{} UNION ALL {}"), scans)
 
 
 def _render_rows(kind: FieldType, rows: Iterable[tuple[str, int]]) -> list[bytes]:

@@ -18,7 +18,7 @@ from ...messages.numbers import format_count
 from ...messages.parameters import InvalidParameters
 from ...search import Query
 from ...web.addresses import reverse_in_locale
-from ..analysis.facets import Facet, FacetsQuery, read_facets
+from ..analysis.facets import Facet, read_facets
 from ..analysis.groups import GroupBy
 from ..analysis.spelling import MAX_RARE_RECORDS, NO_SUGGESTIONS, suggest_queries
 from ..analysis.stored_facets import list_stored_counts
@@ -204,10 +204,9 @@ class _Builder:
             return
         # The total of the whole table: the page counts its own.
         timeout = timedelta(seconds=MAX_SECONDS)
-        facets = tuple(facet for _field, facet in asked)
-        wanted = FacetsQuery(Query(limit=None), facets, timeout)
+        facets = [facet for _field, facet in asked]
         try:
-            found = read_facets(self._read, wanted).facets
+            found = read_facets(self._read, Query(limit=None), facets, timeout).facets
         except (TemporarilyUnavailable, InvalidParameters) as error:
             logger.warning("The facets of a page were not counted: %s", error)
             found = [b'{"complete": false}'] * len(facets)
