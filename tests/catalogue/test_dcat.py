@@ -17,7 +17,7 @@ from rdflib.namespace import DCAT, DCTERMS, FOAF, RDF, RDFS
 from datastore_search.contrib.catalogue.views import DcatView
 from datastore_search.models import Resource
 
-from ..builders import make_listed_resource, make_user
+from ..builders import make_listed_resource
 
 TURTLE = "/en/datastore/catalog.ttl"
 JSON_LD = "/en/datastore/catalog.jsonld"
@@ -122,19 +122,3 @@ def test_pages_lead_through_all_datasets(
 
     assert [len(each) for each in found] == [2, 2, 1]
     assert set.union(*found) == resources
-
-
-@pytest.mark.parametrize("path", [TURTLE, JSON_LD])
-def test_private_and_unloaded_resources_are_in_no_catalogue(
-    client: Client, described: Resource, path: str
-) -> None:
-    private = make_listed_resource("private-one", private=True, publisher="Secret office")
-    Resource.objects.create(name="unloaded")
-    client.force_login(make_user(is_superuser=True))
-
-    response = client.get(path)
-
-    assert list_identifiers(fetch_graph(client, path)) == {str(described.pk)}
-    assert str(private.pk) not in response.content.decode()
-    assert "Secret office" not in response.content.decode()
-    assert "public" in response["Cache-Control"]

@@ -202,7 +202,11 @@ def match_dataset_word(word: str) -> Q:
 
 def _match_metadata(word: str, of_dataset: Callable[[str], str]) -> Q:
     names = ("id", of_dataset("publisher"), of_dataset("tags"))
-    return Q(*((f"{name}__icontains", word) for name in names), _connector=Q.OR)
+    return _match_any(names, "icontains", word)
+
+
+def _match_any(columns: Sequence[str], lookup: str, text: str) -> Q:
+    return Q(*((f"{column}__{lookup}", text) for column in columns), _connector=Q.OR)
 
 
 def build_fields(readable: Readable) -> Fields:
@@ -266,35 +270,23 @@ def _match_constant(value: str, text: str) -> Q:
 
 def _match_value(columns: Sequence[str], text: str) -> Q:
     """Match a value exactly, or its beginning where the text ends in ``*``."""
-    condition = Q()
-    for column in columns:
-        if text == "*":
-            condition |= ~Q(**{column: ""})
-        elif text.endswith("*"):
-            condition |= Q(**{f"{column}__istartswith": text[:-1]})
-        else:
-            condition |= Q(**{f"{column}__iexact": text})
-    return condition
+    if text == "*":
+        return Q(*(~Q(**{column: ""}) for column in columns), _connector=Q.OR)
+    lookup = "istartswith" if text.endswith("*") else "iexact"
+    return _match_any(columns, lookup, text.removesuffix("*"))
 
 
 def _match_element(columns: Sequence[str], text: str) -> Q:
     """Match an element of a JSON list as text, or the beginning of one."""
-    condition = Q()
-    for column in columns:
-        if text == "*":
-            condition |= ~Q(**{column: "[]"})
-        else:
-            quoted = json.dumps(text.removesuffix("*"), ensure_ascii=False)
-            part = quoted[:-1] if text.endswith("*") else quoted
-            condition |= Q(**{f"{column}__icontains": part})
-    return condition
+    if text == "*":
+        return Q(*(~Q(**{column: "[]"}) for column in columns), _connector=Q.OR)
+    quoted = json.dumps(text.removesuffix("*"), ensure_ascii=False)
+    return _match_any(columns, "icontains", quoted[:-1] if text.endswith("*") else quoted)
 
 
 def _match_tag(columns: Sequence[str], text: str) -> Q:
     """Match a tag by the index of them, or the beginning of one as text."""
-    if text.endswith("*"):
-        return _match_element(columns, text)
-    return match_tag(text)
+    return _match_element(columns, text) if text.endswith("*") else match_tag(text)
 
 
 def match_tag(tag: str) -> Q:

@@ -136,7 +136,6 @@ class Datasets:
 
     @property
     def _described(self) -> QuerySet[Dataset]:
-        """The datasets, whose columns are counted."""
         if self._readable.has_portal_datasets:
             return self.rows
         rows = Dataset.objects.using(self.resources.db)

@@ -245,24 +245,22 @@ def write_turtle(document: Mapping[str, Any]) -> str:
 def _write_members(node: Mapping[str, Any], waiting: list[Any]) -> str:
     members = []
     for name, value in node.items():
-        values = value if isinstance(value, list) else [value]
-        if name == "@type":
-            members.append(f"a {', '.join(values)}")
-        elif name != "@id":
-            members.append(f"{name} {', '.join(_write_value(each, waiting) for each in values)}")
+        written = []
+        for each in value if isinstance(value, list) else [value]:
+            if name.startswith("@"):
+                written.append(each)
+            elif isinstance(each, int):
+                written.append(str(each))
+            elif isinstance(each, str):
+                written.append(f'"{each.translate(_ESCAPES)}"')
+            elif "@value" in each:
+                suffix = f"@{each['@language']}" if "@language" in each else f"^^{each['@type']}"
+                written.append(f'"{each["@value"].translate(_ESCAPES)}"{suffix}')
+            elif "@id" not in each:
+                written.append(f"[ {_write_members(each, waiting)} ]")
+            else:
+                waiting += [each] if len(each) > 1 else []
+                written.append(f"<{each['@id']}>")
+        if name != "@id":
+            members.append(f"{'a' if name == '@type' else name} {', '.join(written)}")
     return " ;\n    ".join(members)
-
-
-def _write_value(value: Any, waiting: list[Any]) -> str:
-    if isinstance(value, int):
-        return str(value)
-    if isinstance(value, str):
-        return f'"{value.translate(_ESCAPES)}"'
-    if "@value" in value:
-        suffix = f"@{value['@language']}" if "@language" in value else f"^^{value['@type']}"
-        return f'"{value["@value"].translate(_ESCAPES)}"{suffix}'
-    if "@id" not in value:
-        return f"[ {_write_members(value, waiting)} ]"
-    if len(value) > 1:
-        waiting.append(value)
-    return f"<{value['@id']}>"

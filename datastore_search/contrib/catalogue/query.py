@@ -9,7 +9,7 @@ Source: CKAN ``package_search``, which passes them to Solr.  Here words are join
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
@@ -117,7 +117,7 @@ class _Parser:
         self._parameter = parameter
         self._fields = fields
         self._clauses = 0
-        self._tokens = self._read_tokens(text)
+        self._text, self._position = text.rstrip(), 0
         self.kind, self.value = "", ("", "")
         self._advance()
 
@@ -195,20 +195,15 @@ class _Parser:
         return self.kind == "word" and self.value[0] in words
 
     def _advance(self) -> None:
-        self.kind, self.value = next(self._tokens, ("", ("", "")))
-
-    def _read_tokens(self, text: str) -> Iterator[tuple[str, tuple[str, str]]]:
-        """Yield the kind of each token, and its text; a range has two texts."""
-        position, text = 0, text.rstrip()
-        while position < len(text):
-            match = _TOKEN.match(text, position)
-            if match is None:
-                raise InvalidCatalogueQuery(
-                    parameter=self._parameter, text=text[position : position + 100]
-                )
-            position = match.end()
-            kind = str(match.lastgroup)
-            if kind == "high":
-                yield "range", (match["low"], match["high"])
-            else:
-                yield kind, (match[kind], "")
+        """Read the kind of the next token, and its text; a range has two texts."""
+        self.kind, self.value = "", ("", "")
+        if self._position == len(self._text):
+            return
+        match = _TOKEN.match(self._text, self._position)
+        if match is None:
+            text = self._text[self._position : self._position + 100]
+            raise InvalidCatalogueQuery(parameter=self._parameter, text=text)
+        self._position, kind = match.end(), str(match.lastgroup)
+        is_range = kind == "high"
+        self.kind = "range" if is_range else kind
+        self.value = (match["low"], match["high"]) if is_range else (match[kind], "")

@@ -78,8 +78,6 @@ class MetadataField(ParameterField):
 
 
 class TagsField(MetadataField):
-    """A list of texts, or the JSON text of one."""
-
     json_schema = {"type": "array", "items": {"type": "string"}, "maxItems": MAX_TAGS}
     default_error_messages = {"invalid": _("Must be a list of texts.")}
 
@@ -183,7 +181,20 @@ def _change(request: Request, sent: Mapping[str, object], *, is_complete: bool) 
         if str(sent.get("url", "")).endswith(f"/{resource.pk}"):
             accepted.add("url")
         refuse_other_members(sent, shown, accepted)
-        values = _select_changes(resource, sent, parameters, is_complete=is_complete)
+        values = read_resource_values(sent, parameters, is_complete=is_complete)
+        if "private" in parameters:
+            values["private"] = parameters["private"]
+        values["translations"] = {**resource.translations}
+        for language, texts in read_translations(sent).items():
+            values["translations"][language] = {**resource.translations.get(language, {}), **texts}
+        # What was shown may be a translation, or the name in place of a title.
+        local = {"title": resource.local_title.text, "description": resource.local_description.text}
+        values = {
+            column: value
+            for column, value in values.items()
+            if value != getattr(resource, column)
+            and (column not in local or value != local[column])
+        }
         for column, value in values.items():
             setattr(resource, column, value)
         if values:
@@ -216,29 +227,6 @@ def store_metadata(
         using = router.db_for_write(Resource)
         row.save(using=using)
         resource.refresh_from_db(using, ["modified_at", "version"])
-
-
-def _select_changes(
-    resource: Resource,
-    sent: Mapping[str, object],
-    parameters: Mapping[str, Any],
-    *,
-    is_complete: bool,
-) -> dict[str, Any]:
-    """Select the columns of which a client sends another value than it has been shown."""
-    values = read_resource_values(sent, parameters, is_complete=is_complete)
-    if "private" in parameters:
-        values["private"] = parameters["private"]
-    values["translations"] = {**resource.translations}
-    for language, texts in read_translations(sent).items():
-        values["translations"][language] = {**resource.translations.get(language, {}), **texts}
-    # What was shown may be a translation, or the name in place of a title.
-    shown = {"title": resource.local_title.text, "description": resource.local_description.text}
-    return {
-        column: value
-        for column, value in values.items()
-        if value != getattr(resource, column) and (column not in shown or value != shown[column])
-    }
 
 
 def show_resource(request: Request, resource: Resource) -> dict[str, Any]:

@@ -45,7 +45,14 @@ def sync_dataset(dataset: Dataset, resources: Iterable[Resource | uuid.UUID | st
             lock_aliases(connections[using])  # one transaction gives names at a time
             known = known or found.first()
         parts = _find_parts(dataset, ids, using)
-        _check_names(dataset, known, parts, using)
+        others = rows.filter(resource=None).exclude(pk=dataset.pk)
+        unrelated = Resource.objects.using(using).exclude(pk__in=[part.pk for part in parts])
+        for field, name in (("id", dataset.pk), ("name", dataset.name)):
+            if not name:
+                raise ValidationError({field: Dataset.name.field.error_messages["blank"]})
+            is_taken = others.filter(Q(pk=name) | Q(name=name)).exists()
+            if is_taken or unrelated.known_as(name).exists() or (known and known.resource_id):
+                raise ValidationError({field: dataset.unique_error_message(Dataset, (field,))})
         row = known or Dataset(pk=dataset.pk)
         before = _read_values(row)
         for name in _COPIED:
@@ -108,17 +115,3 @@ def _find_parts(dataset: Dataset, ids: Sequence[str], using: str) -> Sequence[Da
             continue
         raise ValidationError({"resources": ValidationError(text, params={"resource": each})})
     return [by_id[each] for each in ids]
-
-
-def _check_names(
-    dataset: Dataset, known: Dataset | None, parts: Sequence[Dataset], using: str
-) -> None:
-    """Refuse an id or a name that another dataset or resource has already."""
-    others = Dataset.objects.using(using).filter(resource=None).exclude(pk=dataset.pk)
-    resources = Resource.objects.using(using).exclude(pk__in=[part.pk for part in parts])
-    for field, name in (("id", dataset.pk), ("name", dataset.name)):
-        if not name:
-            raise ValidationError({field: Dataset.name.field.error_messages["blank"]})
-        is_taken = others.filter(Q(pk=name) | Q(name=name)).exists()
-        if is_taken or resources.known_as(name).exists() or (known and known.resource_id):
-            raise ValidationError({field: dataset.unique_error_message(Dataset, (field,))})
