@@ -7,6 +7,8 @@ from typing import Any
 
 from django.test import Client
 
+from datastore_search.models import Resource
+
 ROUTE = "/datastore/mcp"
 PATH = f"/en{ROUTE}"
 HEADERS = {"Accept": "application/json, text/event-stream"}
@@ -23,9 +25,17 @@ def request(method: str, **parameters: Any) -> dict[str, Any]:
 
 
 def call_tool(
-    client: Client, name: str, *, path: str = PATH, token: str = "", **arguments: Any
+    client: Client,
+    name: str,
+    resource: Resource | None = None,
+    *,
+    path: str = PATH,
+    token: str = "",
+    **arguments: Any,
 ) -> tuple[str, bool]:
     """Call a tool; return the text of its answer, and whether that is an error."""
+    if resource:
+        arguments["resource_id"] = str(resource.pk)
     headers = {"Authorization": token} if token else {}
     response = send(client, request("tools/call", name=name, arguments=arguments), path, **headers)
     assert response.status_code == 200, response.content
@@ -34,9 +44,9 @@ def call_tool(
     return content["text"], result["isError"]
 
 
-def ask_tool(client: Client, name: str, **arguments: Any) -> str:
+def ask_tool(client: Client, name: str, resource: Resource | None = None, **arguments: Any) -> str:
     """Call a tool that must succeed; return the text of its answer."""
-    text, is_error = call_tool(client, name, **arguments)
+    text, is_error = call_tool(client, name, resource, **arguments)
     assert not is_error, text
     return text
 

@@ -63,7 +63,7 @@ def test_a_description_has_types_labels_notes_profiles_and_records(
     resource = loaded
     Field.objects.filter(resource=resource, name="amount").update(label="Sum", notes="In euros")
 
-    assert ask_tool(client, "describe_table", resource_id=str(resource.pk)) == (
+    assert ask_tool(client, "describe_table", resource) == (
         f'{{"resource_id":"{resource.pk}","title":"{resource}","description":"","records":6,'
         '"aliases":[]}\n\n'
         "Rows 1 to 6 of 6, as CSV.\n\n"
@@ -89,9 +89,9 @@ def test_the_fields_of_a_wide_table_are_described_from_an_offset_on(
     names = [f"a_field_with_a_rather_long_name_{number:04}" for number in range(400)]
     wide = make_resource(f"{','.join(names)}\n{','.join('1' * 400)}\n")
 
-    text = ask_tool(client, "describe_table", resource_id=str(wide.pk))
+    text = ask_tool(client, "describe_table", wide)
     offset = int(text.partition("ask again with offset ")[2].partition(".")[0])
-    rest = ask_tool(client, "describe_table", resource_id=str(wide.pk), offset=offset)
+    rest = ask_tool(client, "describe_table", wide, offset=offset)
 
     assert len(text) <= MAX_ANSWER_LETTERS
     assert f"\n{names[offset - 1]},int4" in text
@@ -103,7 +103,7 @@ def test_records_are_searched_as_by_the_action(client: Client, resource: Resourc
     assert ask_tool(
         client,
         "search_records",
-        resource_id=str(resource.pk),
+        resource,
         q="river",
         filters={"amount": {"gte": 10.5}},
         fields=["code", "amount", "seen"],
@@ -112,17 +112,10 @@ def test_records_are_searched_as_by_the_action(client: Client, resource: Resourc
 
 
 def test_an_answer_says_how_to_ask_for_the_next_records(client: Client, resource: Resource) -> None:
-    text = ask_tool(
-        client, "search_records", resource_id=str(resource.pk), limit=2, offset=1, fields=["code"]
-    )
-
-    assert text == (
+    assert ask_tool(client, "search_records", resource, limit=2, offset=1, fields=["code"]) == (
         "Rows 2 to 3 of 6, as CSV. For the next ones, ask again with offset 3.\n\ncode\n002\n003\n"
     )
-
-
-def test_a_limit_of_0_counts(client: Client, resource: Resource) -> None:
-    assert ask_tool(client, "search_records", resource_id=str(resource.pk), limit=0) == (
+    assert ask_tool(client, "search_records", resource, limit=0) == (
         "6 were found. No row is shown: see limit and offset."
     )
 
@@ -131,7 +124,7 @@ def test_an_answer_has_at_most_200_records(client: Client, db: None) -> None:
     rows = "".join(f"{number}\n" for number in range(300))
     long = make_resource(f"n\n{rows}")
 
-    text = ask_tool(client, "search_records", resource_id=str(long.pk), limit=30_000)
+    text = ask_tool(client, "search_records", long, limit=30_000)
 
     assert text.startswith("Rows 1 to 200 of 300, as CSV. For the next ones, ask again with offset")
     assert len(read_csv(text)) == 201
@@ -141,7 +134,7 @@ def test_an_answer_of_long_values_is_cut_and_can_be_continued(client: Client, db
     rows = "".join(f"{number},{'x' * 3_000}\n" for number in range(150))
     long = make_resource(f"n,text\n{rows}")
 
-    text = ask_tool(client, "search_records", resource_id=str(long.pk), limit=150)
+    text = ask_tool(client, "search_records", long, limit=150)
     shown = read_csv(text)[1:]
 
     assert len(text) <= MAX_ANSWER_LETTERS
@@ -154,7 +147,7 @@ def test_an_answer_of_long_values_is_cut_and_can_be_continued(client: Client, db
 def test_one_long_value_is_shown_in_full_where_it_fits(client: Client, db: None) -> None:
     long = make_resource(f"n,text\n1,{'x' * 9_000}\n")
 
-    text = ask_tool(client, "search_records", resource_id=str(long.pk), fields=["text"])
+    text = ask_tool(client, "search_records", long, fields=["text"])
 
     assert read_csv(text) == [["text"], ["x" * 9_000]]
 
@@ -162,9 +155,9 @@ def test_one_long_value_is_shown_in_full_where_it_fits(client: Client, db: None)
 def test_records_larger_than_the_memory_for_them_are_refused(client: Client, db: None) -> None:
     large = make_resource("text\n" + f"{'x' * 900_000}\n" * 6)
 
-    text, is_error = call_tool(client, "search_records", resource_id=str(large.pk))
+    text, is_error = call_tool(client, "search_records", large)
 
-    one = ask_tool(client, "search_records", resource_id=str(large.pk), limit=1)
+    one = ask_tool(client, "search_records", large, limit=1)
     assert len(one) <= MAX_ANSWER_LETTERS
     assert is_error
     assert text == (
@@ -177,7 +170,7 @@ def test_figures_are_computed_as_by_the_action(client: Client, resource: Resourc
     assert ask_tool(
         client,
         "aggregate_records",
-        resource_id=str(resource.pk),
+        resource,
         group_by=["stage"],
         metrics=["count", "sum(amount)", {"metric": "percentile", "field": "amount",
                                           "percentile": 12.5}],
@@ -192,7 +185,7 @@ def test_values_and_ranges_are_counted(client: Client, resource: Resource) -> No
     assert ask_tool(
         client,
         "count_values",
-        resource_id=str(resource.pk),
+        resource,
         facets=["stage", {"field": "amount", "bins": 2}],
     ) == (
         "6 records match.\n"
@@ -208,28 +201,19 @@ def test_many_long_values_of_facets_are_left_out_and_that_is_said(client: Client
     rows = "".join(f"{number:04}{'x' * 200}\n" for number in range(200))
     long = make_resource(f"text\n{rows}")
 
-    text = ask_tool(
-        client, "count_values", resource_id=str(long.pk), facets=["text", "text"], limit=500
-    )
+    text = ask_tool(client, "count_values", long, facets=["text", "text"], limit=500)
 
     assert len(text) <= MAX_ANSWER_LETTERS
     assert text.startswith("200 records match. Values were left out or cut:")
 
 
-def test_values_are_suggested_by_their_beginning(client: Client, resource: Resource) -> None:
-    text = ask_tool(
-        client, "suggest_values", resource_id=str(resource.pk), field="subject", prefix="wa"
-    )
-
-    assert text == "value,count\nwatershed,2\n"
-
-
-def test_words_are_suggested_for_a_query_that_finds_nothing(
+def test_values_are_suggested_or_words_for_a_query_that_finds_nothing(
     client: Client, resource: Resource
 ) -> None:
-    assert '"q":"river"' in ask_tool(
-        client, "suggest_values", resource_id=str(resource.pk), q="rivr"
-    )
+    found = ask_tool(client, "suggest_values", resource, field="subject", prefix="wa")
+
+    assert found == "value,count\nwatershed,2\n"
+    assert '"q":"river"' in ask_tool(client, "suggest_values", resource, q="rivr")
 
 
 # Permissions --------------------------------------------------------------------------------------
@@ -239,17 +223,11 @@ def test_a_private_table_answers_only_those_who_may_read_it(client: Client, db: 
     secret, token = make_resource(title="Secret plans", private=True), make_token()
 
     for sent in (token, f"Bearer {token}", f"bearer  {token}"):
-        assert not call_tool(client, "describe_table", token=sent, resource_id=str(secret.pk))[1]
+        assert not call_tool(client, "describe_table", secret, token=sent)[1]
     for sent in ("", "wrong", "Bearer wrong", "Bearer ", f"Basic {token}"):
-        answer = call_tool(client, "describe_table", token=sent, resource_id=str(secret.pk))
+        answer = call_tool(client, "describe_table", secret, token=sent)
         assert answer[1]
         assert not re.search("Secret|amount", answer[0])
-
-
-def test_an_unknown_table_is_an_error(client: Client, db: None) -> None:
-    text, is_error = call_tool(client, "search_records", resource_id="nope")
-
-    assert (text, is_error) == ("Not found: Resource “nope” was not found.", True)
 
 
 # Failures -----------------------------------------------------------------------------------------
@@ -258,25 +236,21 @@ def test_an_unknown_table_is_an_error(client: Client, db: None) -> None:
 def test_wrong_arguments_are_an_error_in_the_language_of_the_path(
     client: Client, resource: Resource
 ) -> None:
-    arguments: dict[str, Any] = {
-        "resource_id": str(resource.pk),
-        "limit": -1,
-        "sort": ["amount up"],
-    }
+    for language, message in (("en", "Must be a natural number"), ("vi", "Phải là số tự nhiên")):
+        arguments: dict[str, Any] = {"limit": -1, "sort": ["amount up"]}
+        path = f"/{language}{ROUTE}"
+        text, is_error = call_tool(client, "search_records", resource, path=path, **arguments)
 
-    english = call_tool(client, "search_records", **arguments)
-    vietnamese = call_tool(client, "search_records", path="/vi/datastore/mcp", **arguments)
-
-    assert english[1]
-    assert "limit: Must be a natural number" in english[0].splitlines()
-    assert vietnamese[1]
-    assert "limit: Phải là số tự nhiên" in vietnamese[0].splitlines()
+        assert is_error
+        assert f"limit: {message}" in text.splitlines()
 
 
-def test_an_unknown_argument_is_named(client: Client, resource: Resource) -> None:
-    text, is_error = call_tool(client, "search_records", resource_id=str(resource.pk), where="1")
+def test_an_unknown_argument_or_table_is_named(client: Client, resource: Resource) -> None:
+    argument = call_tool(client, "search_records", resource, where="1")
 
-    assert (text, is_error) == ("There is no parameter “where”.", True)
+    assert argument == ("There is no parameter “where”.", True)
+    table = call_tool(client, "search_records", resource_id="nope")
+    assert table == ("Not found: Resource “nope” was not found.", True)
 
 
 def test_a_slow_search_ends_by_the_limit_of_anonymous_ones(
@@ -286,7 +260,7 @@ def test_a_slow_search_ends_by_the_limit_of_anonymous_ones(
     slow = make_resource()
     make_slow(slow)
 
-    text, is_error = call_tool(client, "search_records", resource_id=str(slow.pk))
+    text, is_error = call_tool(client, "search_records", slow)
 
     assert is_error
     assert text == "Search took too long"
@@ -302,6 +276,7 @@ def test_every_tool_describes_each_of_its_arguments(client: Client, db: None) ->
     for name, tool in listed.items():
         schema = tool["inputSchema"]
         assert list(schema["properties"]) == list(get_tools()[name].names)
+        assert set(get_tools()[name].required) <= schema["properties"].keys()
         assert all(
             each["description"] and "](" not in each["description"]
             for each in schema["properties"].values()
@@ -320,12 +295,6 @@ def test_arguments_are_described_in_the_language_of_the_path(client: Client, db:
     with translation.override("vi"):
         assert meanings["vi"].startswith(str(SearchParameters().get_fields()["sort"].help_text))
     assert meanings["vi"] != meanings["en"]
-
-
-def test_every_argument_is_a_parameter_of_the_action() -> None:
-    for tool in get_tools().values():
-        assert set(tool.names) <= set(tool.parameters().get_fields())
-        assert set(tool.required) <= set(tool.names)
 
 
 # The reference ------------------------------------------------------------------------------------

@@ -53,26 +53,22 @@ def test_every_version_with_a_handshake_is_spoken(client: Client, db: None, vers
     ).json()["result"]["tools"]  # fmt: skip
 
 
+def send_without_handshake(client: Client, method: str, **parameters: Any) -> Any:
+    message = request(method, _meta=_ENVELOPE, **parameters)
+    headers = {"MCP-Protocol-Version": LATEST_MODERN_VERSION, "Mcp-Method": method}
+    return send(client, message, **headers)
+
+
 @pytest.mark.parametrize("method", ["server/discover", "tools/list"])
 def test_the_version_without_a_handshake_is_spoken(client: Client, db: None, method: str) -> None:
-    response = send(
-        client,
-        request(method, _meta=_ENVELOPE),
-        **{"MCP-Protocol-Version": LATEST_MODERN_VERSION, "Mcp-Method": method},
-    )
+    response = send_without_handshake(client, method)
 
     assert response.status_code == 200
     assert response.json()["result"]["resultType"] == "complete"
 
 
 def test_a_subscription_is_refused_at_once_and_opens_no_stream(client: Client, db: None) -> None:
-    message = request("subscriptions/listen", _meta=_ENVELOPE, notifications={})
-
-    response = send(
-        client,
-        message,
-        **{"MCP-Protocol-Version": LATEST_MODERN_VERSION, "Mcp-Method": "subscriptions/listen"},
-    )
+    response = send_without_handshake(client, "subscriptions/listen", notifications={})
 
     assert response["Content-Type"] == "application/json"
     assert response.json()["error"]["message"] == "Method not found"

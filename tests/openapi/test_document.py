@@ -6,25 +6,30 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 import pytest
-from django.conf import settings
+from django.conf import settings as portal_settings
+from django.conf.urls.i18n import i18n_patterns
 from django.contrib.staticfiles import finders
 from django.core.management import call_command
 from django.test import Client
+from django.utils import translation
 from drf_spectacular.generators import SchemaGenerator
 
 from datastore_search.api.actions import Action, Answer, actions
 from datastore_search.api.envelope import ERROR_TYPES
-from datastore_search.api.parameters import ResourceParameters
+from datastore_search.api.parameters import ActionParameters, ResourceParameters
+from datastore_search.contrib.analysis.parameter_types import OptionsListField
 from datastore_search.downloads.formats import formats
 from datastore_search.downloads.parameters import DumpParameters
+from datastore_search.filters.operators import operators
 
 ACTIONS = "/en/api/3/action/"
+REFERENCE = Path(__file__).parents[2] / "docs" / "reference" / "openapi.md"
 
 
 def list_operations(document: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -142,19 +147,18 @@ def test_the_viewer_fetches_nothing_from_elsewhere() -> None:
 
 
 def test_the_settings_of_the_reference_are_those_of_the_example_portal() -> None:
-    page = Path(__file__).parents[2] / "docs" / "reference" / "openapi.md"
-    (_before, block, *_after) = page.read_text(encoding="utf-8").split("```")
+    (_before, block, *_after) = REFERENCE.read_text(encoding="utf-8").split("```")
     namespace: dict[str, Any] = {"INSTALLED_APPS": []}
     exec(block.removeprefix("python"), namespace)
 
-    assert set(namespace["INSTALLED_APPS"]) <= set(settings.INSTALLED_APPS)
-    assert namespace["REST_FRAMEWORK"].items() <= settings.REST_FRAMEWORK.items()
+    assert set(namespace["INSTALLED_APPS"]) <= set(portal_settings.INSTALLED_APPS)
+    assert namespace["REST_FRAMEWORK"].items() <= portal_settings.REST_FRAMEWORK.items()
     for name in set(namespace["SPECTACULAR_SETTINGS"]) - {
         "TITLE",
         "VERSION",
         "SWAGGER_UI_SETTINGS",
     }:
-        assert namespace["SPECTACULAR_SETTINGS"][name] == settings.SPECTACULAR_SETTINGS[name]
+        assert namespace["SPECTACULAR_SETTINGS"][name] == portal_settings.SPECTACULAR_SETTINGS[name]
 
 
 IMPORT_WITHOUT_SPECTACULAR = """
@@ -189,12 +193,12 @@ def test_parameters_and_errors_are_described_in_the_language_of_the_path(client:
         facets = document["components"]["schemas"]["DatastoreFacetsParameters"]["properties"]
         option = facets["facets"]["oneOf"][0]["items"]["oneOf"][1]["properties"]["field"]
         error = document["components"]["responses"]["DatastoreBadRequestError"]
-        operators = document["components"]["schemas"]["DatastoreOperators"]["properties"]
+        comparisons = document["components"]["schemas"]["DatastoreOperators"]["properties"]
         return {
             "parameter": facets["limit"]["description"],
             "option": option["description"],
             "error": error["description"],
-            "operator": operators["lt"]["description"],
+            "operator": comparisons["lt"]["description"],
         }
 
     english = read("en")
@@ -207,3 +211,49 @@ def test_parameters_and_errors_are_described_in_the_language_of_the_path(client:
     }
     assert read("en") == english
     assert english["operator"] == "Less than."
+
+
+def list_tables(parameters: type[ActionParameters]) -> Iterator[type[ActionParameters]]:
+    """List the parameters of an action, and the options of those that have some."""
+    yield parameters
+    fields: Mapping[str, Any] = parameters().get_fields()
+    for field in fields.values():
+        if isinstance(field, OptionsListField):
+            yield field.options
+
+
+def list_texts() -> list[str]:
+    kinds: list[type[ActionParameters]] = [each.parameters for each in actions.values()]
+    kinds.append(DumpParameters)
+    return [
+        *(
+            str(field.help_text)
+            for kind in kinds
+            for table in list_tables(kind)
+            for field in table.get_declared().values()
+        ),
+        *(str(each.help) for each in operators.values()),
+    ]
+
+
+@pytest.mark.parametrize("locale", ["ar", "de", "es", "fr", "pt-br", "vi"])
+def test_no_text_of_a_parameter_is_english_in_another_language(locale: str) -> None:
+    english = list_texts()
+    with translation.override(locale):
+        translated = list_texts()
+
+    assert [one for one, other in zip(english, translated, strict=True) if one == other] == []
+
+
+def test_the_lines_of_the_docs_serve_the_document_and_its_viewer(
+    client: Client, db: None, settings: Any
+) -> None:
+    blocks = re.findall(r"^```python\n(.*?)^```", REFERENCE.read_text(), re.DOTALL | re.MULTILINE)
+    (lines,) = [block for block in blocks if "SchemaView.as_view" in block]
+    names: dict[str, Any] = {"urlpatterns": i18n_patterns()}
+
+    exec(lines, names)
+
+    settings.ROOT_URLCONF = type("urls", (), {"urlpatterns": names["urlpatterns"]})
+    assert client.get("/en/api/schema/").status_code == 200
+    assert client.get("/en/api/docs/").status_code == 200

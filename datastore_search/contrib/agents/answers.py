@@ -28,6 +28,9 @@ MAX_ROWS_LETTERS: Final = MAX_ANSWER_LETTERS - 1_000
 #: Of one value where there are many; fewer values may be longer.
 MIN_VALUE_LETTERS: Final = 200
 
+#: Values that a cell shows as they are; others are JSON.
+_PLAIN: Final = {str, int, Decimal}
+
 
 def parse_result(value: RawJson | Spool) -> Any:
     """Parse a member that PostgreSQL has written as JSON, if it fits into memory."""
@@ -54,7 +57,14 @@ def write_csv(
     longest = min(
         max(MIN_VALUE_LETTERS, max_letters // cells), max(1, max_letters // (2 * len(columns)) - 1)
     )
-    shown = [[_write_cell(value) for value in row] for row in rows]
+    # Null is empty; numbers have all their digits.
+    shown = [
+        [
+            "" if cell is None else str(cell) if type(cell) in _PLAIN else dump_compact(cell)
+            for cell in row
+        ]
+        for row in rows
+    ]
     is_cut = any(len(cell) > longest for row in shown for cell in row)
     kept = [_write_line(cut_text(name, longest) for name in columns)]
     size = len(kept[0])
@@ -72,20 +82,10 @@ def cut_text(text: str, longest: int) -> str:
 
 
 def dump_compact(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=_convert)
+    def convert(each: object) -> object:
+        return float(each) if isinstance(each, Decimal) else str(each)
 
-
-def _convert(value: object) -> object:
-    return float(value) if isinstance(value, Decimal) else str(value)
-
-
-def _write_cell(value: object) -> str:
-    """Write a value as a cell; null is empty."""
-    if value is None:
-        return ""
-    if isinstance(value, bool) or not isinstance(value, str | int | Decimal):
-        return dump_compact(value)
-    return str(value)
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=convert)
 
 
 def _write_line(cells: Iterable[str]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from django.db.models import QuerySet
@@ -57,30 +57,22 @@ def find_tables(request: Request, arguments: Mapping[str, object]) -> str:
         limit = min(parameters.get("limit", DEFAULT_TABLES), MAX_TABLES)
         found: QuerySet[Resource] = filters.qs
         resources = list(found[offset : offset + limit])
-        names = _list_field_names(resources, using)
-        rows = [_build_row(resource, names[resource.pk]) for resource in resources]
+        names: dict[Any, list[str]] = defaultdict(list)
+        fields = Field.objects.using(using).order_by("position")
+        first = fields.filter(resource__in=resources, position__lte=_MAX_NAMED_FIELDS)
+        for resource_id, name in first.values_list("resource_id", "name"):
+            names[resource_id].append(name)
+        rows = []
+        for each in resources:
+            version, named = each.table_version, ", ".join(names[each.pk][:_MAX_NAMED_FIELDS])
+            rows.append(
+                [
+                    str(each.pk),
+                    each.local_title.text,
+                    each.local_description.text,
+                    version.record_count if version else 0,
+                    f"{named}, …" if vars(each)["field_count"] > _MAX_NAMED_FIELDS else named,
+                ]
+            )
         total = found.count() if readable.is_complete else None
         return write_page(_COLUMNS, rows, total=total, offset=offset)
-
-
-def _list_field_names(resources: Iterable[Resource], using: str) -> Mapping[Any, list[str]]:
-    """List the names of the first fields of resources, by their ids."""
-    names: dict[Any, list[str]] = defaultdict(list)
-    fields = Field.objects.using(using)
-    first = fields.filter(resource__in=resources, position__lte=_MAX_NAMED_FIELDS)
-    for resource_id, name in first.order_by("position").values_list("resource_id", "name"):
-        names[resource_id].append(name)
-    return names
-
-
-def _build_row(resource: Resource, names: list[str]) -> list[object]:
-    version = resource.table_version
-    shown = ", ".join(names[:_MAX_NAMED_FIELDS])
-    is_shortened = vars(resource)["field_count"] > _MAX_NAMED_FIELDS
-    return [
-        str(resource.pk),
-        resource.local_title.text,
-        resource.local_description.text,
-        version.record_count if version else 0,
-        f"{shown}, …" if is_shortened else shown,
-    ]

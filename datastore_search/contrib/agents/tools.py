@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, cast
+from typing import Any
 
 from django.apps import apps
 from django.utils.functional import Promise
@@ -67,7 +67,16 @@ def describe_table(request: Request, arguments: Mapping[str, object]) -> str:
         "records": meta["count"],
         "aliases": meta["aliases"],
     }
-    described = [_describe_field(each) for each in info["fields"][offset : offset + MAX_FIELDS]]
+    described = []
+    for field in info["fields"][offset : offset + MAX_FIELDS]:
+        entry, profile = field.get("info", {}), field.get("profile", {})
+        said = {
+            **{name: entry[name] for name in _OF_INFO if entry.get(name)},
+            **{each: profile[each] for each in _OF_PROFILE if profile.get(each) not in (None, [])},
+        }
+        if "top" in said:
+            said["top"] = said["top"][:_MAX_TOP_VALUES]
+        described.append({"field": field["id"], "type": field["type"], **said})
     columns = [name for name in _COLUMNS if any(name in each for each in described)]
     rows = [[each.get(name) for name in columns] for each in described]
     total = len(info["fields"])
@@ -76,33 +85,18 @@ def describe_table(request: Request, arguments: Mapping[str, object]) -> str:
         write_page(columns, rows, total=total, offset=offset, max_letters=_MAX_FIELDS_LETTERS),
     ]
     if described:
-        records = _show_records(request, name, [each["field"] for each in described])
-        parts.append(f"{_('The first records:')}\n{records}")
+        names = [each["field"] for each in described]
+        sent = {
+            "resource_id": name,
+            "fields": names,
+            "limit": _MAX_EXAMPLES,
+            "include_total": False,
+            "records_format": "lists",
+        }
+        records = parse_result(actions["datastore_search"].run(request, sent).result["records"])
+        shown = write_csv(names, records, _MAX_EXAMPLES_LETTERS)
+        parts.append(f"{_('The first records:')}\n{shown.text}")
     return "\n".join(parts)
-
-
-def _describe_field(field: Mapping[str, Any]) -> dict[str, Any]:
-    """Describe a field: its entry in the data dictionary, and what its values are like."""
-    info, profile = field.get("info", {}), field.get("profile", {})
-    said = {
-        **{name: info[name] for name in _OF_INFO if info.get(name)},
-        **{name: profile[name] for name in _OF_PROFILE if profile.get(name) not in (None, [])},
-    }
-    if "top" in said:
-        said["top"] = said["top"][:_MAX_TOP_VALUES]
-    return {"field": field["id"], "type": field["type"], **said}
-
-
-def _show_records(request: Request, name: str, fields: list[str]) -> str:
-    sent = {
-        "resource_id": name,
-        "fields": cast("list[object]", fields),
-        "limit": _MAX_EXAMPLES,
-        "include_total": False,
-        "records_format": "lists",
-    }
-    result = actions["datastore_search"].run(request, sent).result
-    return write_csv(fields, parse_result(result["records"]), _MAX_EXAMPLES_LETTERS).text
 
 
 #: Rows of an answer where ``limit`` is not given, and at most.
@@ -218,80 +212,90 @@ def _suggest_values(request: Request, arguments: Mapping[str, object]) -> str:
     return dump_compact(others) if others else _("Nothing was found.")
 
 
-def _list_tools() -> Iterator[Tool]:
-    if apps.is_installed("datastore_search.contrib.catalogue"):
-        from .catalogue import FindTablesParameters, find_tables  # noqa: PLC0415 - where it is used
-
-        yield Tool(
-            "find_tables",
-            gettext_lazy("Find tables"),
-            gettext_lazy(
-                "List the readable tables, by words in their titles, descriptions and "
-                "fields: id, title, description, number of records, names of fields."
-            ),
-            FindTablesParameters,
-            ("q", "limit", "offset"),
-            find_tables,
-            required=(),
-            has_row_limit=False,
-        )
-    yield Tool(
-        "describe_table",
-        gettext_lazy("Describe a table"),
-        gettext_lazy(
-            "Describe a table: its fields with types, labels, notes and the most common"
-            " values, and its first records. Use it before other tools."
-        ),
-        DescribeTableParameters,
-        ("resource_id", "offset"),
-        describe_table,
-    )
-    yield Tool(
-        "search_records",
-        gettext_lazy("Search records"),
-        gettext_lazy(
-            "Read the records of a table that match words and filters, as CSV."
-            " For sums and counts use aggregate_records."
-        ),
-        actions["datastore_search"].parameters,
-        ("resource_id", *_CONDITIONS, "fields", "distinct", *_PAGE),
-        _read_rows("datastore_search"),
-    )
-    if apps.is_installed("datastore_search.contrib.analysis"):
-        yield Tool(
-            "aggregate_records",
-            gettext_lazy("Compute figures"),
-            gettext_lazy(
-                "Group the records of a table and compute counts, sums, averages and other "
-                "figures for each group, as CSV."
-            ),
-            actions["datastore_aggregate"].parameters,
-            ("resource_id", "group_by", "metrics", *_CONDITIONS, "having", *_PAGE),
-            _read_rows("datastore_aggregate"),
-        )
-        yield Tool(
-            "count_values",
-            gettext_lazy("Count values"),
-            gettext_lazy("Count the most common values of fields of a table, or their ranges."),
-            actions["datastore_facets"].parameters,
-            ("resource_id", "facets", *_CONDITIONS, "exclude_own", "limit"),
-            _count_values,
-            required=("resource_id", "facets"),
-        )
-        yield Tool(
-            "suggest_values",
-            gettext_lazy("Suggest values"),
-            gettext_lazy(
-                "Find the values of a field that begin with some letters, or, for a query q that"
-                " finds nothing, similar words."
-            ),
-            actions["datastore_suggest"].parameters,
-            ("resource_id", "field", "prefix", *_CONDITIONS, "limit"),
-            _suggest_values,
-        )
-
-
 @cache
 def get_tools() -> Mapping[str, Tool]:
     """Get the tools by name; not before Django has started, as apps add actions then."""
-    return {tool.name: tool for tool in _list_tools()}
+    tools = []
+    if apps.is_installed("datastore_search.contrib.catalogue"):
+        from .catalogue import FindTablesParameters, find_tables  # noqa: PLC0415 - where it is used
+
+        tools.append(
+            Tool(
+                "find_tables",
+                gettext_lazy("Find tables"),
+                gettext_lazy(
+                    "List the readable tables, by words in their titles, descriptions and "
+                    "fields: id, title, description, number of records, names of fields."
+                ),
+                FindTablesParameters,
+                ("q", "limit", "offset"),
+                find_tables,
+                required=(),
+                has_row_limit=False,
+            )
+        )
+    tools.append(
+        Tool(
+            "describe_table",
+            gettext_lazy("Describe a table"),
+            gettext_lazy(
+                "Describe a table: its fields with types, labels, notes and the most common"
+                " values, and its first records. Use it before other tools."
+            ),
+            DescribeTableParameters,
+            ("resource_id", "offset"),
+            describe_table,
+        )
+    )
+    tools.append(
+        Tool(
+            "search_records",
+            gettext_lazy("Search records"),
+            gettext_lazy(
+                "Read the records of a table that match words and filters, as CSV."
+                " For sums and counts use aggregate_records."
+            ),
+            actions["datastore_search"].parameters,
+            ("resource_id", *_CONDITIONS, "fields", "distinct", *_PAGE),
+            _read_rows("datastore_search"),
+        )
+    )
+    if apps.is_installed("datastore_search.contrib.analysis"):
+        tools.append(
+            Tool(
+                "aggregate_records",
+                gettext_lazy("Compute figures"),
+                gettext_lazy(
+                    "Group the records of a table and compute counts, sums, averages and other "
+                    "figures for each group, as CSV."
+                ),
+                actions["datastore_aggregate"].parameters,
+                ("resource_id", "group_by", "metrics", *_CONDITIONS, "having", *_PAGE),
+                _read_rows("datastore_aggregate"),
+            )
+        )
+        tools.append(
+            Tool(
+                "count_values",
+                gettext_lazy("Count values"),
+                gettext_lazy("Count the most common values of fields of a table, or their ranges."),
+                actions["datastore_facets"].parameters,
+                ("resource_id", "facets", *_CONDITIONS, "exclude_own", "limit"),
+                _count_values,
+                required=("resource_id", "facets"),
+            )
+        )
+        tools.append(
+            Tool(
+                "suggest_values",
+                gettext_lazy("Suggest values"),
+                gettext_lazy(
+                    "Find the values of a field that begin with some letters, or, for a query q"
+                    " that finds nothing, similar words."
+                ),
+                actions["datastore_suggest"].parameters,
+                ("resource_id", "field", "prefix", *_CONDITIONS, "limit"),
+                _suggest_values,
+            )
+        )
+    return {tool.name: tool for tool in tools}

@@ -50,22 +50,29 @@ def answer_message(request: Request, message: Mapping[str, object]) -> HttpRespo
     # The origins of pages that may call: the portal's own, and those that it trusts.
     origins = [f"{request.scheme}://{host}", *settings.CSRF_TRUSTED_ORIGINS]
     security = TransportSecuritySettings(allowed_hosts=[host], allowed_origins=origins)
-    server = _build_server(request, message)
-    return async_to_sync(_exchange)(server, security, _build_scope(request), request.body)
-
-
-async def _exchange(
-    server: Server[Any], security: TransportSecuritySettings, scope: dict[str, Any], body: bytes
-) -> HttpResponse:
-    """Send a request to the SDK's ASGI application, and collect its response."""
     manager = StreamableHTTPSessionManager(
-        server,
+        _build_server(request, message),
         json_response=True,
         stateless=True,
         security_settings=security,
-        max_request_body_size=len(body) + 1,  # its size has been checked
+        max_request_body_size=len(request.body) + 1,  # its size has been checked
     )
-    unread = [{"type": "http.request", "body": body, "more_body": False}]
+    scope = {
+        "type": "http",
+        "asgi": {"version": "3.0"},
+        "http_version": "1.1",
+        "method": request.method,
+        "scheme": request.scheme,
+        "path": request.path,
+        "query_string": b"",
+        "headers": [
+            (name.lower().encode("latin-1"), value.encode("latin-1", "replace"))
+            # The host is the one that Django has checked.
+            for name, value in {**request.headers, "Host": host}.items()
+            if name not in _OWN_HEADERS
+        ],
+    }
+    unread = [{"type": "http.request", "body": request.body, "more_body": False}]
     response = HttpResponse()
     del response["Content-Type"]
 
@@ -82,28 +89,13 @@ async def _exchange(
         else:
             response.write(event.get("body", b""))
 
-    with anyio.fail_after(MAX_EXCHANGE_SECONDS):
-        async with manager.run():
-            await manager.handle_request(scope, receive, send)
+    async def exchange() -> None:
+        with anyio.fail_after(MAX_EXCHANGE_SECONDS):
+            async with manager.run():
+                await manager.handle_request(scope, receive, send)
+
+    async_to_sync(exchange)()
     return response
-
-
-def _build_scope(request: Request) -> dict[str, Any]:
-    """Build the ASGI scope of a request; its host is the one that Django has checked."""
-    return {
-        "type": "http",
-        "asgi": {"version": "3.0"},
-        "http_version": "1.1",
-        "method": request.method,
-        "scheme": request.scheme,
-        "path": request.path,
-        "query_string": b"",
-        "headers": [
-            (name.lower().encode("latin-1"), value.encode("latin-1", "replace"))
-            for name, value in {**request.headers, "Host": request.get_host()}.items()
-            if name not in _OWN_HEADERS
-        ],
-    }
 
 
 def _build_server(request: Request, message: Mapping[str, object]) -> Server[Any]:
@@ -131,7 +123,11 @@ def _build_server(request: Request, message: Mapping[str, object]) -> Server[Any
             raise MCPError(
                 INVALID_PARAMS, _("There is no tool “%(tool)s”.") % {"tool": parameters.name[:100]}
             )
-        return await sync_to_async(_run_tool)(tool, request, _get_arguments(message))
+        # As the API reads JSON: all digits of a number count.
+        sent = message.get("params")
+        given = sent.get("arguments") if isinstance(sent, Mapping) else None
+        arguments = given if isinstance(given, Mapping) else {}
+        return await sync_to_async(_run_tool)(tool, request, arguments)
 
     return Server(
         "datastore_search",
@@ -144,13 +140,6 @@ def _build_server(request: Request, message: Mapping[str, object]) -> Server[Any
         on_list_tools=list_tools,
         on_call_tool=call_tool,
     )
-
-
-def _get_arguments(message: Mapping[str, object]) -> Mapping[str, object]:
-    """Get the arguments of a call as the API reads JSON: all digits of a number count."""
-    parameters = message.get("params")
-    arguments = parameters.get("arguments") if isinstance(parameters, Mapping) else None
-    return arguments if isinstance(arguments, Mapping) else {}
 
 
 def _run_tool(tool: Tool, request: Request, arguments: Mapping[str, object]) -> CallToolResult:

@@ -24,8 +24,6 @@ _INVALID_REQUEST = -32600
 
 
 class NotAMessage(BadRequest):
-    """The body is no message of an agent."""
-
     message = _("The request's body must be a request or notification of JSON-RPC 2.0.")
 
 
@@ -37,7 +35,6 @@ class BearerTokenAuthentication(BaseAuthentication):
     """
 
     def authenticate(self, request: Request) -> tuple[AbstractBaseUser, str] | None:
-        """Find the user of the token; None without one."""
         scheme, _blank, token = request.META.get("HTTP_AUTHORIZATION", "").partition(" ")
         if scheme.lower() != "bearer" or not token.strip() or not token.isascii():
             return None
@@ -63,7 +60,14 @@ class AgentsView(EnvelopeView):
 
     def get_exception_handler(self) -> Callable[[Exception, dict[str, Any]], Response]:
         """Answer a request that is not a message with an error of JSON-RPC."""
-        return _answer_failure
+
+        def answer_failure(error: Exception, context: dict[str, Any]) -> Response:
+            failure = report_failure(error)
+            told = {"code": _INVALID_REQUEST, "message": failure.describe()}
+            body = {"jsonrpc": "2.0", "id": None, "error": told}
+            return Response(body, status=failure.status, headers=failure.headers)
+
+        return answer_failure
 
     def post(self, request: Request) -> HttpResponseBase:
         from .transport import answer_message  # noqa: PLC0415 - the SDK takes seconds, and 50 MB
@@ -75,10 +79,3 @@ class AgentsView(EnvelopeView):
         response = answer_message(request, message)
         add_never_cache_headers(response)
         return response
-
-
-def _answer_failure(error: Exception, context: dict[str, Any]) -> Response:
-    failure = report_failure(error)
-    message = failure.describe()
-    body = {"jsonrpc": "2.0", "id": None, "error": {"code": _INVALID_REQUEST, "message": message}}
-    return Response(body, status=failure.status, headers=failure.headers)

@@ -152,6 +152,23 @@ class DumpSchema(OperationSchema):
 
     def build_operation(self, method: str, prefix: str) -> Schema:
         (example,) = select_examples("dump")
+        fields = list_of(schema_ref("DatastoreField"))
+        table = object_of({"fields": fields, "records": list_of(ROW)})
+        binary: Schema = {"type": "string", "format": "binary"}
+        texts: dict[str, Schema] = {
+            kind.content_type.partition(";")[0]: {
+                "schema": table if name == "json" else TEXT if kind.is_text else binary
+            }
+            for name, kind in formats.items()
+        }
+        texts[GZIP_TYPE] = {"schema": binary}
+        texts["text/csv"].update(show_examples([example], lambda each: each.answer))
+        name_header = {"schema": TEXT, "description": "The file's name."}
+        file = {
+            "description": "The file. CSV and TSV have a header.",
+            "headers": {"Content-Disposition": name_header},
+            "content": texts,
+        }
         return {
             "operationId": "datastore_dump",
             "summary": _("Download the records of a resource as a file."),
@@ -168,26 +185,8 @@ class DumpSchema(OperationSchema):
                 *schemas.build_query(self.serializer, [example]),
             ],
             "security": [{}, *self.get_auth()],
-            "responses": self.build_responses(_build_file(example), method),
+            "responses": self.build_responses(file, method),
         }
-
-
-def _build_file(example: Example) -> Schema:
-    binary: Schema = {"type": "string", "format": "binary"}
-    table = object_of({"fields": list_of(schema_ref("DatastoreField")), "records": list_of(ROW)})
-    texts: dict[str, Schema] = {
-        kind.content_type.partition(";")[0]: {
-            "schema": table if name == "json" else TEXT if kind.is_text else binary
-        }
-        for name, kind in formats.items()
-    }
-    texts[GZIP_TYPE] = {"schema": binary}
-    texts["text/csv"].update(show_examples([example], lambda each: each.answer))
-    return {
-        "description": "The file. CSV and TSV have a header.",
-        "headers": {"Content-Disposition": {"schema": TEXT, "description": "The file's name."}},
-        "content": texts,
-    }
 
 
 def _show_answers(examples: Sequence[Example], code: int) -> Schema:

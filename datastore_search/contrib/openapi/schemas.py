@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
-from typing import Any
 
 from django.db.utils import OperationalError
 from django.utils.functional import Promise
@@ -44,32 +43,26 @@ def build_choices(parameters: type[ActionParameters]) -> dict[str, Schema]:
 
 
 def build_query(parameters: type[ActionParameters], examples: Sequence[Example]) -> list[Schema]:
-    required, properties = parameters.list_required(), _build_object(parameters)["properties"]
-    return [
-        {
+    """Describe the parameters of a query string; the text of objects is JSON."""
+    required = parameters.list_required()
+
+    def build(name: str, described: Schema) -> Schema:
+        schema = described.get("oneOf", [described])[0]
+        item = schema.get("items", schema)
+        is_json = item.get("type") == "object" or "oneOf" in item
+        chosen = [each for each in examples if name in each.sent]
+        shown = {"schema": schema, **show_examples(chosen, lambda each: each.sent[name])}
+        if is_json or item == schema_ref("DatastoreFilters"):
+            shown = {"content": {"application/json": shown}}
+        return {
             "name": name,
             "in": "query",
-            "description": schema.pop("description"),
+            "description": described.pop("description"),
             **({"required": True} if name in required else {}),
-            **_build_query_schema(name, schema, examples),
+            **shown,
         }
-        for name, schema in properties.items()
-    ]
 
-
-def _build_query_schema(name: str, schema: Schema, examples: Sequence[Example]) -> Schema:
-    """Describe a parameter of a query string; the text of objects is JSON."""
-    chosen = [each for each in examples if name in each.sent]
-    shown = show_examples(chosen, lambda each: each.sent[name])
-    schema = schema.get("oneOf", [schema])[0]
-    item = schema.get("items", schema)
-    if (
-        item.get("type") != "object"
-        and item != schema_ref("DatastoreFilters")
-        and "oneOf" not in item
-    ):
-        return {"schema": schema, **shown}
-    return {"content": {"application/json": {"schema": schema, **shown}}}
+    return [build(*each) for each in _build_object(parameters)["properties"].items()]
 
 
 def build_body(parameters: type[ActionParameters]) -> Schema:
@@ -193,62 +186,32 @@ def build_success(*, is_one: bool) -> Schema:
 
 
 def build_error_schemas() -> dict[str, Schema]:
-    return {_build_name(code): _build_envelope(code) for code in ERROR_TYPES}
+    built = {}
+    for code, name in ERROR_TYPES.items():
+        kind = enum_of(name)
+        error = object_of({"__type": kind, "message": TEXT})
+        if code == HTTPStatus.CONFLICT:
+            row = {
+                "type": "integer",
+                "minimum": 0,
+                "description": "The first record at fault of those sent, counted from 0.",
+            }
+            error = object_of(
+                {"__type": kind},
+                optional={"records_row": row},
+                minProperties=2,
+                additionalProperties={
+                    "description": "What is wrong with the parameter of this name; `__extras` has"
+                    " the unknown parameters.",
+                    **list_of(TEXT, minItems=1),
+                },
+            )
+        envelope = {"help": HELP, "success": build_success(is_one=False), "error": error}
+        built[_build_name(code)] = object_of(envelope)
+    return built
 
 
 def build_error_responses(prefix: str) -> dict[str, Schema]:
-    return {
-        _build_name(code): {
-            "description": str(_DESCRIPTIONS[code]),
-            **_HEADERS.get(code, {}),
-            "content": {
-                "application/json": {
-                    "schema": schema_ref(_build_name(code)),
-                    "example": _build_example(code, prefix),
-                }
-            },
-        }
-        for code in ERROR_TYPES
-    }
-
-
-def build_error_response(code: int, examples: Schema) -> Schema:
-    """Build the response of a failure, with the operation's own examples if there are any."""
-    if not examples:
-        return {"$ref": f"#/components/responses/{_build_name(code)}"}
-    content = {"application/json": {"schema": schema_ref(_build_name(code)), **examples}}
-    return {"description": str(_DESCRIPTIONS[code]), "content": content}
-
-
-def _build_name(code: int) -> str:
-    return "Datastore" + ERROR_TYPES[code].replace(" ", "").removesuffix("Error") + "Error"
-
-
-def _build_envelope(code: int) -> Schema:
-    kind = enum_of(ERROR_TYPES[code])
-    if code == HTTPStatus.CONFLICT:
-        error = object_of(
-            {"__type": kind},
-            optional={
-                "records_row": {
-                    "type": "integer",
-                    "minimum": 0,
-                    "description": "The first record at fault of those sent, counted from 0.",
-                }
-            },
-            minProperties=2,
-            additionalProperties={
-                "description": "What is wrong with the parameter of this name; `__extras` has the"
-                " unknown parameters.",
-                **list_of(TEXT, minItems=1),
-            },
-        )
-    else:
-        error = object_of({"__type": kind, "message": TEXT})
-    return object_of({"help": HELP, "success": build_success(is_one=False), "error": error})
-
-
-def _build_example(code: int, prefix: str) -> dict[str, Any]:
     negative = str(NonNegativeIntegerField.default_error_messages["negative"])
     exceptions: Mapping[int, Exception] = {
         400: NotAnObject(),
@@ -262,9 +225,30 @@ def _build_example(code: int, prefix: str) -> dict[str, Any]:
         500: RuntimeError(),
         503: OperationalError(),
     }
-    status, members = describe_error(exceptions[code])
-    return {
-        "help": f"{PORTAL}{prefix}api/3/action/help_show?name=datastore_search",
-        "success": False,
-        "error": {"__type": ERROR_TYPES[status], **members},
-    }
+    responses = {}
+    for code in ERROR_TYPES:
+        status, members = describe_error(exceptions[code])
+        example = {
+            "help": f"{PORTAL}{prefix}api/3/action/help_show?name=datastore_search",
+            "success": False,
+            "error": {"__type": ERROR_TYPES[status], **members},
+        }
+        content = {"schema": schema_ref(_build_name(code)), "example": example}
+        responses[_build_name(code)] = {
+            "description": str(_DESCRIPTIONS[code]),
+            **_HEADERS.get(code, {}),
+            "content": {"application/json": content},
+        }
+    return responses
+
+
+def build_error_response(code: int, examples: Schema) -> Schema:
+    """Build the response of a failure, with the operation's own examples if there are any."""
+    if not examples:
+        return {"$ref": f"#/components/responses/{_build_name(code)}"}
+    content = {"application/json": {"schema": schema_ref(_build_name(code)), **examples}}
+    return {"description": str(_DESCRIPTIONS[code]), "content": content}
+
+
+def _build_name(code: int) -> str:
+    return "Datastore" + ERROR_TYPES[code].replace(" ", "").removesuffix("Error") + "Error"

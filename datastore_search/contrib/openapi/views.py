@@ -70,31 +70,23 @@ class SchemaView(SpectacularAPIView):  # type: ignore[misc, unused-ignore]
         language = request.GET.get("lang")
         if language not in dict(settings.LANGUAGES):
             language = get_language() or settings.LANGUAGE_CODE
-        with override(language):
-            etag, packed = self._get_document(request, language)
-        response = HttpResponse(
-            zlib.decompress(packed), content_type=request.accepted_renderer.media_type
-        )
-        response["ETag"] = etag
-        response["Content-Disposition"] = (
-            f'inline; filename="schema.{request.accepted_renderer.format}"'
-        )
-        conditional = get_conditional_response(request, etag=etag, response=response)
-        return response if conditional is None else conditional
-
-    def _get_document(self, request: Request, language: str) -> tuple[str, bytes]:
         renderer = request.accepted_renderer
         place = get_script_prefix(), settings.ROOT_URLCONF, getattr(request, "urlconf", None)
         view = type(self), self.generator_class, tuple(conf.AUTHENTICATION_CLASSES)
         key = language, renderer.media_type, place, view
-        if document := _documents.get(key):
-            return document
-        with _build_lock:  # a document that another thread has just built is not built again
-            if document := _documents.get(key):
-                return document
-            built: Response = self._get_schema_response(request)  # type: ignore[no-untyped-call] # drf-spectacular has no types
-            content = force_bytes(renderer.render(built.data, renderer.media_type, {}))
-            tag = blake2b(content, digest_size=16).hexdigest()
-            document = f'W/"{tag}"', zlib.compress(content, 6)
-            _documents.add(key, document)
-        return document
+        document = _documents.get(key)
+        if document is None:
+            with _build_lock, override(language):
+                document = _documents.get(key)  # another thread may just have built it
+                if document is None:
+                    built: Response = self._get_schema_response(request)  # type: ignore[no-untyped-call] # drf-spectacular has no types
+                    content = force_bytes(renderer.render(built.data, renderer.media_type, {}))
+                    tag = blake2b(content, digest_size=16).hexdigest()
+                    document = f'W/"{tag}"', zlib.compress(content, 6)
+                    _documents.add(key, document)
+        etag, packed = document
+        response = HttpResponse(zlib.decompress(packed), content_type=renderer.media_type)
+        response["ETag"] = etag
+        response["Content-Disposition"] = f'inline; filename="schema.{renderer.format}"'
+        conditional = get_conditional_response(request, etag=etag, response=response)
+        return response if conditional is None else conditional
