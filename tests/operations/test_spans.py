@@ -13,7 +13,7 @@ import pytest
 from django.apps import apps
 from django.test import Client
 from opentelemetry import trace
-from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
+from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
@@ -48,10 +48,6 @@ def spans(exporter: InMemorySpanExporter, settings: Any) -> Iterator[InMemorySpa
 
 def get_attributes(spans: InMemorySpanExporter) -> list[dict[str, object]]:
     return [dict(span.attributes or {}) for span in spans.get_finished_spans()]
-
-
-def write_as_text(span: ReadableSpan) -> str:
-    return str(json.loads(span.to_json()))
 
 
 def test_a_search_is_a_span_with_kind_action_and_resource(
@@ -111,7 +107,7 @@ def test_a_span_has_no_value_and_no_statement(
     finished = spans.get_finished_spans()
     failed = [span for span in finished if not span.status.is_ok and span.status.is_unset is False]
     assert [dict(span.attributes or {})["error.type"] for span in failed] == ["OperationalError"]
-    text = "".join(map(write_as_text, finished))
+    text = "".join(str(json.loads(span.to_json())) for span in finished)
     assert "zq" not in text
     assert "SELECT" not in text
 

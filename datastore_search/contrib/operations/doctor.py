@@ -226,11 +226,31 @@ class _Table:
         for field in sorted({name for (name,) in execute(self.connection, sample)} - known):
             message = f"The records have values of “{field}”, which is not a field."
             yield Finding("field.missing", name, message)
-        yield from self._diagnose_choice()
+        chosen = [kind for kind in _OF_TABLE if kind in self.resource.index_kinds]
+        present = [kind for kind in _OF_TABLE if kind in self.version.indexes]
+        if chosen != present:
+            message = (
+                f"The resource is to be indexed by {', '.join(chosen) or '–'}, and its table is"
+                f" indexed by {', '.join(present) or '–'}. The next load follows the choice, too."
+            )
+            yield Finding("index.choice", name, message, partial(self._record_choice, chosen))
         yield from self._diagnose_indexes(indexes)
 
     def _diagnose_indexes(self, found: Iterable[FoundIndex]) -> Iterator[Finding]:
-        missing = self._list_wanted()
+        table_id, key = self.version.pk, self.resource.primary_key
+        names = {IndexKind.SUBSTRINGS: name_substring_index(table_id)}
+        # What creates the indexes that searches and writes expect, by their roles.
+        missing: dict[str, Callable[[], object]] = {
+            names.get(kind, kind.value): partial(self._add_indexes, Indexes([kind]))
+            for kind in _OF_TABLE
+            if kind in self.version.indexes
+        }
+        for field in self.resource.fields.filter(has_order_index=True):
+            orders = {field.name: field_types[field.type].sort_expression}
+            role = name_order_index(table_id, field.name)
+            missing[role] = partial(self._add_indexes, Indexes(orders=orders))
+        if key:
+            missing[name_key_index(table_id)] = partial(set_key, self.connection, table_id, key)
         for index in found:  # the valid ones first
             is_wanted = missing.pop(index.role, None) is not None
             if not index.is_valid:
@@ -254,39 +274,11 @@ class _Table:
             message = f"The table lacks an index: {role}."
             yield Finding("index.missing", str(self.resource.pk), message, create)
 
-    def _list_wanted(self) -> dict[str, Callable[[], object]]:
-        """List what creates the indexes that searches and writes expect, by their roles."""
-        table_id, key = self.version.pk, self.resource.primary_key
-        names = {IndexKind.SUBSTRINGS: name_substring_index(table_id)}
-        wanted: dict[str, Callable[[], object]] = {
-            names.get(kind, kind.value): partial(self._add_indexes, Indexes([kind]))
-            for kind in _OF_TABLE
-            if kind in self.version.indexes
-        }
-        for field in self.resource.fields.filter(has_order_index=True):
-            orders = {field.name: field_types[field.type].sort_expression}
-            role = name_order_index(table_id, field.name)
-            wanted[role] = partial(self._add_indexes, Indexes(orders=orders))
-        if key:
-            wanted[name_key_index(table_id)] = partial(set_key, self.connection, table_id, key)
-        return wanted
-
     def _add_indexes(self, indexes: Indexes) -> None:
         memory_bytes = conf.LOAD_MEMORY_BYTES
         with limit_lock_waits(self.connection):
             add_indexes(self.connection, self.version.pk, indexes, memory_bytes=memory_bytes)
             analyze_records(self.connection, self.version.pk)
-
-    def _diagnose_choice(self) -> Iterator[Finding]:
-        chosen = [kind for kind in _OF_TABLE if kind in self.resource.index_kinds]
-        present = [kind for kind in _OF_TABLE if kind in self.version.indexes]
-        if chosen != present:
-            message = (
-                f"The resource is to be indexed by {', '.join(chosen) or '–'}, and its table is"
-                f" indexed by {', '.join(present) or '–'}. The next load follows the choice, too."
-            )
-            record = partial(self._record_choice, chosen)
-            yield Finding("index.choice", str(self.resource.pk), message, record)
 
     def _record_choice(self, chosen: Sequence[IndexKind]) -> None:
         """Record the choice, which gives a new version; the indexes are compared with it next."""

@@ -61,7 +61,6 @@ SELECT 'function', '', oid::regprocedure::text, pg_get_functiondef(oid), false
 FROM pg_proc WHERE pronamespace = %s::regnamespace
 AND starts_with(proname, 'datastore_search_')
 """
-_Parts = dict[tuple[str, str, str], tuple[str, bool]]
 
 
 def diagnose_schema(connection: BaseDatabaseWrapper) -> Iterator[Finding]:
@@ -70,28 +69,6 @@ def diagnose_schema(connection: BaseDatabaseWrapper) -> Iterator[Finding]:
 
     Raises: Django's ``Error`` when the role may not replace functions or create temporary tables.
     """
-    found, expected = _list_found_and_expected_parts(connection)
-    present = {table for _kind, table, _name in found}
-    for table in sorted({table for _kind, table, _name in expected} - present):
-        yield Finding("schema.different", table, "The table is missing.")
-    for kind, table, name in sorted(expected.keys() | found.keys()):
-        wanted, _ = expected.get((kind, table, name), (None, False))
-        actual, is_harmful = found.get((kind, table, name), (None, False))
-        is_own = wanted is None and not (kind == "column" or name.startswith("datastore_search_"))
-        if table not in present or wanted == actual or (is_own and not is_harmful):
-            continue
-        code, restore = _MENDED.get(kind, ("schema.different", None))
-        message = f"The {kind} is missing, or not that of this version."
-        if kind == "column":
-            message = f"The column is {actual or 'missing'}, not {wanted or 'there'}."
-        elif wanted is None:
-            message = f"The {kind} is not of this version."
-        mend = partial(restore, connection) if restore and wanted is not None else None
-        label = ".".join(filter(None, (table, name)))
-        yield Finding(code, label, message, mend, wanted is not None or is_harmful)
-
-
-def _list_found_and_expected_parts(connection: BaseDatabaseWrapper) -> tuple[_Parts, _Parts]:
     models = [
         model
         for model in apps.get_models()
@@ -116,7 +93,24 @@ def _list_found_and_expected_parts(connection: BaseDatabaseWrapper) -> tuple[_Pa
         temporary = fetch_value(connection, "SELECT pg_my_temp_schema()::regnamespace::text")
         expected = _list_parts(connection, schema, tables, temporary)
         transaction.set_rollback(True, using=connection.alias)
-    return found, expected
+    present = {table for _kind, table, _name in found}
+    for table in sorted({table for _kind, table, _name in expected} - present):
+        yield Finding("schema.different", table, "The table is missing.")
+    for kind, table, name in sorted(expected.keys() | found.keys()):
+        wanted, _ = expected.get((kind, table, name), (None, False))
+        actual, is_harmful = found.get((kind, table, name), (None, False))
+        is_own = wanted is None and not (kind == "column" or name.startswith("datastore_search_"))
+        if table not in present or wanted == actual or (is_own and not is_harmful):
+            continue
+        code, restore = _MENDED.get(kind, ("schema.different", None))
+        message = f"The {kind} is missing, or not that of this version."
+        if kind == "column":
+            message = f"The column is {actual or 'missing'}, not {wanted or 'there'}."
+        elif wanted is None:
+            message = f"The {kind} is not of this version."
+        mend = partial(restore, connection) if restore and wanted is not None else None
+        label = ".".join(filter(None, (table, name)))
+        yield Finding(code, label, message, mend, wanted is not None or is_harmful)
 
 
 def restore_functions(connection: BaseDatabaseWrapper) -> None:
@@ -179,7 +173,7 @@ def _list_statements(connection: BaseDatabaseWrapper, *kinds: str) -> dict[str, 
 
 def _list_parts(
     connection: BaseDatabaseWrapper, schema: str, tables: list[str], schema_of_tables: str
-) -> _Parts:
+) -> dict[tuple[str, str, str], tuple[str, bool]]:
     """List the functions and the parts of some tables, without the names of their schema."""
     # Migrations set ``ON DELETE``, which models do not have.
     outside = re.compile(rf"\b(?:pg_temp|{re.escape(schema)})\.| ON DELETE [A-Z ]+?(?= DEF|$)")

@@ -76,23 +76,21 @@ class Purger:
                 if not (due or self._waiting):
                     self._is_running = False
                     return
-            if due:
-                self._send({key for each in due for key in each[2]}, max(each[1] for each in due))
-            else:
+            if not due:
                 sleep(_STEP_SECONDS)
-
-    def _send(self, keys: Collection[str], failures: int) -> None:
-        named = " ".join(keys if len(keys) <= _MAX_KEYS else _EVERY_KEY)
-        connection = http.client.HTTPConnection(self._host, timeout=_TIMEOUT_SECONDS)
-        try:
-            connection.request("PURGE", "/", headers={"Surrogate-Key": named})
-            is_purged = connection.getresponse().status == http.client.OK
-        except (OSError, http.client.HTTPException):
-            is_purged = False
-        finally:
-            connection.close()
-        if not is_purged:
-            self.add(keys, (*_RETRY_SECONDS, 0)[failures], failures + 1)
+                continue
+            keys, failures = {key for each in due for key in each[2]}, max(each[1] for each in due)
+            named = " ".join(keys if len(keys) <= _MAX_KEYS else _EVERY_KEY)
+            connection = http.client.HTTPConnection(self._host, timeout=_TIMEOUT_SECONDS)
+            try:
+                connection.request("PURGE", "/", headers={"Surrogate-Key": named})
+                is_purged = connection.getresponse().status == http.client.OK
+            except (OSError, http.client.HTTPException):
+                is_purged = False
+            finally:
+                connection.close()
+            if not is_purged:
+                self.add(keys, (*_RETRY_SECONDS, 0)[failures], failures + 1)
 
 
 _purgers: dict[str, Purger] = {}

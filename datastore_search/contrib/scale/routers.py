@@ -157,36 +157,30 @@ def limit_waits(*, connection: BaseDatabaseWrapper, **_signal: Any) -> None:
         return
     own, wait, parameters = ref(driver), type(driver).wait, connection.get_connection_params()
 
+    # The steps of a wait are passed on, which psycopg also wakes while nothing arrives. A silent
+    # server must accept another connection: so a slow search goes on, and a server that is frozen
+    # or cut off is left.
+    def limit(steps: Generator[Any, Any, Any], driver: Any) -> Any:
+        try:
+            wanted, heard_at = next(steps), monotonic()
+            while True:
+                ready = yield wanted
+                if not ready and monotonic() - heard_at > _SILENT_SECONDS:
+                    try:
+                        psycopg.connect(**{**_LIMITS, **parameters}).close()
+                    except psycopg.Error as error:
+                        driver.close()
+                        raise DatabaseUnreachable from error
+                    heard_at = monotonic()
+                elif ready:
+                    heard_at = monotonic()
+                wanted = steps.send(ready)
+        except StopIteration as end:
+            return end.value
+
     def wait_within_limit(steps: Any, *more: Any, **options: Any) -> Any:
         if alias in {chosen_alias.get(), *conf.REPLICAS}:
-            steps = _limit(steps, own(), parameters)
+            steps = limit(steps, own())
         return wait(own(), steps, *more, **options)
 
     driver.wait = wait_within_limit
-
-
-def _limit(steps: Generator[Any, Any, Any], driver: Any, parameters: Any) -> Any:
-    """
-    Pass on the steps of a wait, which psycopg also wakes while nothing arrives.
-
-    A server that is silent must accept another connection: so a slow search goes on, and a server
-    that is frozen or cut off is left.
-
-    Raises: ``DatabaseUnreachable``.
-    """
-    try:
-        wanted, heard_at = next(steps), monotonic()
-        while True:
-            ready = yield wanted
-            if not ready and monotonic() - heard_at > _SILENT_SECONDS:
-                try:
-                    psycopg.connect(**{**_LIMITS, **parameters}).close()
-                except psycopg.Error as error:
-                    driver.close()
-                    raise DatabaseUnreachable from error
-                heard_at = monotonic()
-            elif ready:
-                heard_at = monotonic()
-            wanted = steps.send(ready)
-    except StopIteration as end:
-        return end.value

@@ -64,7 +64,6 @@ class Command(BaseCommand):
             self.stdout.write("Nothing is damaged.")
 
     def _mend(self, finding: Finding) -> bool:
-        """Mend what was found, and return whether it was possible."""
         if finding.mend is None:
             return False
         try:
