@@ -134,22 +134,6 @@ class ChangedMembers(MetadataMembers):
     )
 
 
-def read_metadata_values(
-    sent: Mapping[str, object], parsed: Mapping[str, Any], *, is_complete: bool = False
-) -> dict[str, Any]:
-    """
-    Read the metadata out of the members that were sent, and parsed.
-
-    A member without a value empties its field; if the members are complete, so does one that was
-    not sent.
-    """
-    return {
-        name: parsed.get(name, get_metadata_field(name).get_default())
-        for name in METADATA
-        if is_complete or name in sent
-    }
-
-
 # resource_create ----------------------------------------------------------------------------------
 
 
@@ -215,9 +199,18 @@ def store_metadata(
     *,
     is_complete: bool = False,
 ) -> None:
-    """Store the metadata that differ; the resource then has another version."""
+    """
+    Store the metadata that differ; the resource then has another version.
+
+    A member without a value empties its field; if the members are complete, so does one that was
+    not sent.
+    """
     row = get_metadata(resource)
-    values = read_metadata_values(sent, parsed, is_complete=is_complete)
+    values = {
+        name: parsed.get(name, get_metadata_field(name).get_default())
+        for name in METADATA
+        if is_complete or name in sent
+    }
     if parsed.get("url") and not values.get("source"):
         values["source"] = parsed["url"]
     changes = {name: value for name, value in values.items() if value != getattr(row, name)}

@@ -68,7 +68,11 @@ class OperationSchema(AutoSchema):
             **schemas.build_filter_schemas(),
             **COMMON_SCHEMAS,
             **schemas.build_error_schemas(),
-            **schemas.build_choices(self.serializer),
+            **{
+                build_name(name): field.build_schema()
+                for name, field in self.serializer.get_declared().items()
+                if hasattr(field, "choices")
+            },
         }
 
     @abstractmethod

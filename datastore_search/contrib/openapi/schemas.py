@@ -18,7 +18,6 @@ from ...api.schemas import (
     NULL,
     NUMBER,
     TEXT,
-    build_name,
     describe_values,
     enum_of,
     list_of,
@@ -32,14 +31,6 @@ from ...filters.operators import TEXT_OPERATORS, Operand, operators
 from ...messages.access import AnonymousDenied, UnknownResource
 from ...messages.requests import NotAnObject, RequestTooLarge, UnsupportedContentType
 from .examples import PORTAL, SURVEY, Example, show_examples
-
-
-def build_choices(parameters: type[ActionParameters]) -> dict[str, Schema]:
-    return {
-        build_name(name): field.build_schema()
-        for name, field in parameters.get_declared().items()
-        if hasattr(field, "choices")
-    }
 
 
 def build_query(parameters: type[ActionParameters], examples: Sequence[Example]) -> list[Schema]:
