@@ -330,10 +330,7 @@ def test_an_alias_is_as_good_as_the_id(client: Client, resource: Resource) -> No
         ({"records_format": "csv"}, {"__extras": ["There is no parameter “records_format”."]}),
         ({"filters": "{"}, {"filters": ["Cannot parse JSON"]}),
         ({"fields": "nope"}, {"fields": ["Unknown field: “nope”"]}),
-        (
-            {"q": "a &", "plain": "false"},
-            {"q": [QUERY_LANGUAGE_MESSAGE]},
-        ),
+        ({"q": "a &", "plain": "false"}, {"q": [QUERY_LANGUAGE_MESSAGE]}),
     ],
 )
 def test_invalid_parameters_are_refused_by_name(

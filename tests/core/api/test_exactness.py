@@ -274,9 +274,7 @@ def test_a_field_hides_the_rank_of_the_same_name(client: Client, named: Resource
 
 def test_records_are_written_by_any_name(client: Client, token: str) -> None:
     resource = create_resource(
-        client,
-        token,
-        f'"fields": {json.dumps([{"id": name, "type": "text"} for name in NAMES])}',
+        client, token, f'"fields": {json.dumps([{"id": name, "type": "text"} for name in NAMES])}'
     )
     records = [{name: make_value(number, name) for name in NAMES} for number in range(3)]
     for sent, action in (

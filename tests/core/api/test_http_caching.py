@@ -348,10 +348,7 @@ def test_an_answer_to_a_write_is_never_stored(client: Client, resource: Resource
 # Compressed ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "address",
-    [SEARCH, SEARCH + "&limit=32000", DUMP, PAGE],
-)
+@pytest.mark.parametrize("address", [SEARCH, SEARCH + "&limit=32000", DUMP, PAGE])
 def test_a_compressed_answer_is_the_same_and_has_the_same_etag(
     client: Client, settings: Any, db: None, address: str
 ) -> None:

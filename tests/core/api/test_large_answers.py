@@ -234,11 +234,7 @@ def tables(db: None, large: Resource, wide: Resource) -> dict[str, Resource]:
 
 @pytest.mark.parametrize(
     ("name", "more"),
-    [
-        ("large", {}),
-        ("large", {"records_format": "csv"}),
-        ("wide", {"limit": 200, "q": "word7"}),
-    ],
+    [("large", {}), ("large", {"records_format": "csv"}), ("wide", {"limit": 200, "q": "word7"})],
 )
 def test_an_answer_that_is_too_large_is_refused(
     tables: dict[str, Resource],

@@ -415,10 +415,7 @@ def answer_without_name(response: Any, name: object) -> tuple[int, str]:
 @pytest.mark.parametrize("verbs", list_permissions_without_view(), ids="+".join)
 @pytest.mark.needs("catalogue")
 def test_who_may_write_but_not_read_a_resource_is_told_that_there_is_none(
-    client: Client,
-    hidden: Resource,
-    guarded: Any,
-    verbs: tuple[str, ...],
+    client: Client, hidden: Resource, guarded: Any, verbs: tuple[str, ...]
 ) -> None:
     Alias.objects.create(resource=hidden, name="secret")
     token, before = guarded(*verbs), read_state(hidden)

@@ -20,10 +20,7 @@ from rest_framework.parsers import FileUploadParser
 from rest_framework.permissions import IsAdminUser
 from rest_framework.renderers import BrowsableAPIRenderer
 from rest_framework.throttling import AnonRateThrottle
-from rest_framework.versioning import (
-    NamespaceVersioning,
-    QueryParameterVersioning,
-)
+from rest_framework.versioning import NamespaceVersioning, QueryParameterVersioning
 from rest_framework.views import APIView
 from rest_framework_simplejwt.tokens import AccessToken
 
@@ -138,10 +135,7 @@ class Unauthorized(rest.APIException):
             rest.AuthenticationFailed({"detail": "No.", "code": "token_not_valid"}),
             (403, AUTH, "Access denied: the API token is not valid. No."),
         ),
-        (
-            rest.AuthenticationFailed(),
-            (403, AUTH, "Access denied: the API token is not valid."),
-        ),
+        (rest.AuthenticationFailed(), (403, AUTH, "Access denied: the API token is not valid.")),
         (rest.NotAuthenticated(["Sign in.", "Sign in.", "Soon."]), (403, AUTH, "Sign in. Soon.")),
         (
             rest.PermissionDenied({"reason": {"message": "Blocked."}, "also": ["Ask."]}),
@@ -154,11 +148,7 @@ class Unauthorized(rest.APIException):
         (rest.APIException({"detail": "Down."}), (500, "Internal Server Error", "Down.")),
         (
             rest.Throttled(3),
-            (
-                429,
-                "Too Many Requests",
-                "Too many requests. Try again in 3 seconds.",
-            ),
+            (429, "Too Many Requests", "Too many requests. Try again in 3 seconds."),
         ),
     ],
 )
@@ -298,10 +288,7 @@ UNPRIVILEGED = (
 
 REFUSALS: dict[str, tuple[list[str], list[str]]] = {
     # A standby, or a database with this setting.
-    READ_ONLY: (
-        MAKE_READ_ONLY,
-        MAKE_WRITABLE,
-    ),
+    READ_ONLY: (MAKE_READ_ONLY, MAKE_WRITABLE),
     UNPRIVILEGED: (
         ["REVOKE INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public FROM CURRENT_USER"],
         ["GRANT ALL ON ALL TABLES IN SCHEMA public TO CURRENT_USER"],

@@ -23,9 +23,6 @@ from ...builders import ask, check_error, fill_table, get_ids, get_result, make_
 from ...reader_threads import ReaderThreads
 
 GET = "/en/api/3/action/datastore_search"
-INFO = "/en/api/3/action/datastore_info"
-FACETS = "/en/api/3/action/datastore_facets"
-AGGREGATE = "/en/api/3/action/datastore_aggregate"
 
 
 @pytest.fixture
@@ -275,23 +272,6 @@ def test_a_resource_that_has_turned_private_reveals_nothing_to_a_client_that_had
         error = check_error(ask(client, {**parameters, **sent}), 403, "Authorization Error")
         for secret in ("code", "subject", "stage", "amount", "6"):
             assert secret not in error["message"].replace(str(resource.pk), ""), sent
-
-
-@pytest.mark.needs("analysis")
-def test_a_client_with_a_public_answer_gets_no_304_when_the_resource_is_private(
-    client: Client, resource: Resource
-) -> None:
-    name = f"resource_id={resource.pk}"
-    addresses = (
-        *(f"{GET}?{name}", f"{INFO}?{name}"),
-        *(f"{FACETS}?{name}&facets=code", f"{AGGREGATE}?{name}&group_by=code"),
-    )
-    etags = {address: client.get(address)["ETag"] for address in addresses}
-    make_private(resource)
-
-    for address, etag in etags.items():
-        for headers in ({"If-None-Match": etag}, {"If-None-Match": "*"}):
-            assert client.get(address, headers=headers).status_code == 403
 
 
 # One version --------------------------------------------------------------------------------------

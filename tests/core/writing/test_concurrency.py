@@ -363,9 +363,7 @@ def test_readers_do_not_wait_for_writers(table: Table, settings: Any) -> None:
     assert {change: state for change, state in states.items() if state != before} == {}
 
 
-def test_a_key_is_not_replaced_under_a_long_reader_and_nothing_changes(
-    table: Table,
-) -> None:
+def test_a_key_is_not_replaced_under_a_long_reader_and_nothing_changes(table: Table) -> None:
     make_table(table)
     table.insert({"key": 1})
     before = table.read_state()

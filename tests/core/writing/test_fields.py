@@ -34,16 +34,6 @@ def test_every_type_has_its_names(table: Table) -> None:
     assert table.read_fields() == stored
 
 
-@pytest.mark.parametrize("name", ["n" * 200, '"', "100%%s", "a.b", "$x", "_x", "a'b", "rank"])
-def test_any_name_can_be_stored_filtered_and_a_key(table: Table, name: str) -> None:
-    table.run("create", fields=[{"id": name}], records=[{name: "x"}], primary_key=[name])
-
-    table.upsert({name: "y"}, {name: "x"})
-
-    assert table.read_values(name) == ["x", "y"]
-    assert table.read_ids(filters={f"${name}" if name.startswith("$") else name: "y"}) == [2]
-
-
 @pytest.mark.parametrize(
     "name", ["", " a", "\u00a0a", "a\tb", "\x7f", "\x85", "x" * 201, "_id", "_full_text"]
 )

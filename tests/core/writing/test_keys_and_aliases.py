@@ -231,8 +231,7 @@ def test_an_alias_is_accepted_everywhere_in_place_of_the_id(
 
 
 @pytest.mark.parametrize(
-    "alias",
-    ["", " a", "_table_metadata", 'a"b', "50%", "\x85", "x" * 201, NEW_ID.upper()],
+    "alias", ["", " a", "_table_metadata", 'a"b', "50%", "\x85", "x" * 201, NEW_ID.upper()]
 )
 def test_invalid_aliases_are_refused(stock: Table, alias: str) -> None:
     before = stock.read_state()
