@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from pkgutil import iter_modules
@@ -23,6 +23,8 @@ from .database.server import can_fold_case, has_version, measure_locks
 from .middleware import LocaleMiddleware
 from .models import IndexKind, Resource
 
+_CONTRIB_APPS = [each.name for each in iter_modules([str(Path(__file__).with_name("contrib"))])]
+
 
 @register(Tags.translation)
 def check_middleware(**_options: Any) -> Iterator[CheckMessage]:
@@ -39,33 +41,23 @@ def check_middleware(**_options: Any) -> Iterator[CheckMessage]:
 @register(Tags.compatibility)
 def check_settings(**_options: Any) -> list[CheckMessage]:
     known = list_settings()
+    short_names = [each.removeprefix(PREFIX) for each in known]
     messages: list[CheckMessage] = []
     for name in sorted({each for each in dir(settings) if each.startswith(PREFIX)}):
-        if name not in known:
-            messages.append(_describe_unknown_setting(name, known))
-        elif problem := known[name].find_problem(getattr(settings, name)):
-            text, hint = f"{name} is not valid: {problem}", known[name].text
-            messages.append(Error(text, hint=hint, id="datastore_search.E009"))
+        if name in known:
+            if problem := known[name].find_problem(getattr(settings, name)):
+                text, hint = f"{name} is not valid: {problem}", known[name].text
+                messages.append(Error(text, hint=hint, id="datastore_search.E009"))
+            continue
+        text, hint = f"{name} is not a setting.", "Remove it."
+        apps_of_it = (f"{__package__}.contrib.{each}" for each in _CONTRIB_APPS)
+        if app := next((each for each in apps_of_it if name in find_settings(each)), ""):
+            text = f"{name} is a setting of {app}, which is not installed."
+            hint = f"Add {app!r} to INSTALLED_APPS, or remove the setting."
+        elif similar := get_close_matches(name.removeprefix(PREFIX), short_names, n=1):
+            hint = f"Did you mean {PREFIX}{similar[0]}?"
+        messages.append(Error(text, hint=hint, id="datastore_search.E012"))
     return messages
-
-
-def _describe_unknown_setting(name: str, known: Iterable[str]) -> CheckMessage:
-    """Name the contrib app of a setting if it is not installed, or a similar setting."""
-    for module in iter_modules([str(Path(__file__).with_name("contrib"))]):
-        app = f"{__package__}.contrib.{module.name}"
-        if name in find_settings(app):
-            return Error(
-                f"{name} is a setting of {app}, which is not installed.",
-                hint=f"Add {app!r} to INSTALLED_APPS, or remove the setting.",
-                id="datastore_search.E012",
-            )
-    names = [each.removeprefix(PREFIX) for each in known]
-    similar = get_close_matches(name.removeprefix(PREFIX), names, n=1)
-    return Error(
-        f"{name} is not a setting.",
-        hint=f"Did you mean {PREFIX}{similar[0]}?" if similar else "Remove it.",
-        id="datastore_search.E012",
-    )
 
 
 @register(Tags.caches)
@@ -145,8 +137,8 @@ def check_removed_apps(
     if alias not in (databases or ()) or connections[alias].vendor != "postgresql":
         return
     tables = connections[alias].introspection.table_names()
-    for module in iter_modules([str(Path(__file__).with_name("contrib"))]):
-        app, label = f"{__package__}.contrib.{module.name}", f"datastore_search_{module.name}"
+    for name in _CONTRIB_APPS:
+        app, label = f"{__package__}.contrib.{name}", f"datastore_search_{name}"
         has_tables = any(table.startswith(f"{label}_") for table in tables)
         if has_tables and not apps.is_installed(app):
             yield Warning(

@@ -171,7 +171,16 @@ class SharedCache:
 
     def _call(self, method: str, *args: Any, **options: Any) -> Any:
         if self._configured is not settings.CACHES:
-            self._caches = CacheHandler({DEFAULT_CACHE_ALIAS: self._limit_wait()})
+            configured = settings.CACHES[DEFAULT_CACHE_ALIAS]
+            backend: Any = import_string(configured["BACKEND"])
+            bases = [f"{base.__module__}.{base.__qualname__}" for base in backend.__mro__]
+            names = next((_TIMEOUTS[base] for base in bases if base in _TIMEOUTS), ())
+            given = configured.get("OPTIONS", {})
+            limits = {
+                name: min(given.get(name) or math.inf, self.max_wait_seconds) for name in names
+            }
+            limited = {**configured, "OPTIONS": {**given, **limits}}
+            self._caches = CacheHandler({DEFAULT_CACHE_ALIAS: limited})
             self._configured, self._failed_at = settings.CACHES, -math.inf
         now = time.monotonic()
         if now - self._failed_at < self.retry_seconds:
@@ -188,16 +197,6 @@ class SharedCache:
             raise CacheUnavailable from error
         self._failed_at = -math.inf
         return result
-
-    def _limit_wait(self) -> Mapping[str, Any]:
-        """Copy the settings of Django's cache, with a limit of the wait if none is shorter."""
-        configured = settings.CACHES[DEFAULT_CACHE_ALIAS]
-        backend: Any = import_string(configured["BACKEND"])
-        bases = [f"{base.__module__}.{base.__qualname__}" for base in backend.__mro__]
-        names = next((_TIMEOUTS[base] for base in bases if base in _TIMEOUTS), ())
-        given = configured.get("OPTIONS", {})
-        limits = {name: min(given.get(name) or math.inf, self.max_wait_seconds) for name in names}
-        return {**configured, "OPTIONS": {**given, **limits}}
 
 
 #: Django's cache of this process.

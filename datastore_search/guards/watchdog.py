@@ -75,9 +75,14 @@ class Watched:
             self._is_over = True
         if self._is_uncertain:
             self.connection.close()  # by Django, which connects anew
+        if self._reason is None:
+            return
+        cause = error  # of PostgreSQL's cancellation, in any translation of it
+        while cause is not None and not isinstance(cause, errors.QueryCanceled):
+            cause = cause.__cause__
         # Django would end a transaction that has lost its connection so without an error.
         is_lost = self._is_uncertain and self.connection.closed_in_transaction
-        if self._reason is not None and (is_lost or _is_cancellation(error)):
+        if is_lost or cause is not None:
             raise self._reason from error
 
     def check(self, now: float) -> None:
@@ -104,13 +109,6 @@ class Watched:
                     # may still arrive at cannot be used again.
                     self._is_uncertain = True
                     logger.warning("A slow statement could not be cancelled.", exc_info=True)
-
-
-def _is_cancellation(error: BaseException | None) -> bool:
-    """Return whether PostgreSQL has cancelled a statement, in any translation of its error."""
-    while error is not None and not isinstance(error, errors.QueryCanceled):
-        error = error.__cause__
-    return error is not None
 
 
 class _Watchdog:

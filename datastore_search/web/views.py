@@ -14,6 +14,7 @@ import re
 import uuid
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Any, Final
@@ -155,6 +156,12 @@ def report_answer(
         )
     if is_slow:
         resource: Resource | None = getattr(request, _RESOURCE_ATTRIBUTE, None)
+        filters = question.sent.get("filters")
+        if isinstance(filters, str):
+            with suppress(ValueError, RecursionError):  # the answer says what is wrong with it
+                filters = json.loads(filters)
+        is_public = resource is not None and not resource.private
+        named = filters if is_public and isinstance(filters, Mapping) else {}
         details = {
             "action": question.name,
             "resource_id": str(resource.pk) if resource else "",
@@ -162,7 +169,9 @@ def report_answer(
             "duration_ms": round(seconds * 1000),
             "record_count": record_count,
             "parameters": sorted(question.sent.keys() & set(question.known)),
-            "filtered_fields": _list_filtered_fields(resource, question.sent.get("filters")),
+            "filtered_fields": [
+                field.name for field in getattr(resource, "schema", ()) if field.name in named
+            ],
         }
         logger.warning(
             "%(action)s took %(duration_ms)s ms: resource %(resource_id)s, status %(status)s,"
@@ -170,20 +179,6 @@ def report_answer(
             details,
             extra=details,
         )
-
-
-def _list_filtered_fields(resource: Resource | None, filters: object) -> list[str]:
-    """List the fields of a public resource that ``filters`` names at its first level."""
-    if resource is None or resource.private:
-        return []
-    if isinstance(filters, str):
-        try:
-            filters = json.loads(filters)
-        except (ValueError, RecursionError):  # the answer says what is wrong with it
-            return []
-    if not isinstance(filters, Mapping):
-        return []
-    return [field.name for field in getattr(resource, "schema", ()) if field.name in filters]
 
 
 # Views --------------------------------------------------------------------------------------------

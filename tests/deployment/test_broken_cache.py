@@ -215,6 +215,7 @@ def test_a_shorter_limit_of_the_portal_holds_and_the_portal_keeps_its_own(
 ) -> None:
     configured = {**settings.CACHES["default"], "OPTIONS": {"socket_timeout": 0.01}}
     settings.CACHES = {"default": configured}
-    options = shared_cache._limit_wait()["OPTIONS"]
+    shared_cache.get("known")
+    options = shared_cache._caches.settings["default"]["OPTIONS"]
     assert options == {"socket_timeout": 0.01, "socket_connect_timeout": 0.05}
     assert configured["OPTIONS"] == {"socket_timeout": 0.01}
