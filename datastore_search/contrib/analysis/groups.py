@@ -170,13 +170,13 @@ def compile_group_keys(
     keys = []
     for group in groups:
         try:
-            keys.append(_compile(group, _check_group(group, read, parameter)))
+            keys.append(_compile_group(group, read, parameter))
         except InvalidParameter as error:
             errors.append(error)
     return keys
 
 
-def _check_group(group: GroupBy, read: ConsistentRead, parameter: str) -> FieldType:
+def _compile_group(group: GroupBy, read: ConsistentRead, parameter: str) -> GroupKey:
     name, types = group.field, read.relation.types
     if name not in types:
         raise UnknownField(parameter=parameter, field=name[:MAX_SHOWN_LENGTH])
@@ -196,11 +196,6 @@ def _check_group(group: GroupBy, read: ConsistentRead, parameter: str) -> FieldT
     time_zone = group.time_zone[:MAX_SHOWN_LENGTH]
     if time_zone and group.time_zone.lower() not in _list_time_zones(read.connection.alias):
         raise UnknownTimeZone(parameter=parameter, time_zone=time_zone)
-    return kind
-
-
-def _compile(group: GroupBy, kind: FieldType) -> GroupKey:
-    name = group.field
     if interval := group.interval:
         zone = group.time_zone or "UTC"  # as records show moments
         if not kind.has_zone:

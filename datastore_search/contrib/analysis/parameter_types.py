@@ -90,7 +90,10 @@ class OptionsListField(ParameterField):
         errors: list[str] = []
         for each in given:
             try:
-                items.append(self.parse_item(each))
+                item = self.expand_name(each) if isinstance(each, str) else each
+                if not isinstance(item, Mapping):
+                    self.fail("invalid")
+                items.append(self.check_item(self.options.parse(item)))
             except serializers.ValidationError as error:
                 name = each.get(self.main) if isinstance(each, Mapping) else each
                 label = make_printable(name) if isinstance(name, str) else "?"
@@ -112,13 +115,6 @@ class OptionsListField(ParameterField):
         if data is None and self.required:
             self.fail("required")
         return super().validate_empty_values(data)
-
-    def parse_item(self, item: object) -> Mapping[str, Any]:
-        if isinstance(item, str):
-            item = self.expand_name(item)
-        if not isinstance(item, Mapping):
-            self.fail("invalid")
-        return self.check_item(self.options.parse(item))
 
     def expand_name(self, name: str) -> Mapping[str, object]:
         return {self.main: unquote_name(name)}
