@@ -13,8 +13,10 @@ from ..contents import (
     build_archive,
     build_geometry,
     build_geopackage,
+    build_ods,
     build_parquet,
     build_wkb,
+    edit_archive,
 )
 from ..torture.cases import FILES
 
@@ -82,18 +84,6 @@ def falsify_size(content: bytes, part: str, size: int) -> bytes:
 
 def _build_cells(cell: str, size: int) -> str:
     return _HEAD + _ROW + '<row r="2">' + cell * (size // len(cell))
-
-
-def build_ods(content: str, *, above: str = "") -> bytes:
-    """Build an OpenDocument sheet from its XML."""
-    return build_archive(
-        {
-            "mimetype": "application/vnd.oasis.opendocument.spreadsheet",
-            "content.xml": f'{above}<office:document-content xmlns:office="o" xmlns:table="t"'
-            f' xmlns:text="x">{content}</office:document-content>',
-            "META-INF/manifest.xml": "<m/>",
-        }
-    )
 
 
 # GeoPackages --------------------------------------------------------------------------------------
@@ -188,7 +178,9 @@ BOMBS: Mapping[str, Callable[[], bytes | str]] = {
         workbook=f'{_LAUGHS}<workbook {_MAIN} xmlns:r="{_RELATIONS}"><sheets>'
         '<sheet name="s" sheetId="1" r:id="r0"/></sheets><a>&e11;</a></workbook>',
     ),
-    "laughs.ods": lambda: build_ods("&e11;", above=_LAUGHS),
+    "laughs.ods": lambda: edit_archive(
+        build_ods("&e11;"), {"content.xml": lambda xml: xml.replace("?>", f"?>{_LAUGHS}", 1)}
+    ),
     "open_quote.csv": lambda: b'a,b\n1,"' + b"x" * 8 * _MB,
     "open_quote_over_lines.csv": lambda: b'a,b\n1,"' + b"x\n" * _MB,
     "open_quote_over_blank_lines.csv": lambda: b'a,b\n1,"' + b"\n" * 2 * _MB,

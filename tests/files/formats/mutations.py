@@ -28,6 +28,8 @@ from zipfile import BadZipFile, ZipFile
 import django
 from django.test import override_settings
 
+from ..contents import build_archive
+
 if TYPE_CHECKING:
     from ..torture.cases import Case
 
@@ -87,11 +89,7 @@ def _mutate_member(content: bytes, chance: random.Random) -> bytes:
     if not members:
         return content
     changed = chance.choice(sorted(members))
-    target = io.BytesIO()
-    with ZipFile(target, "w") as archive:
-        for name, member in members.items():
-            archive.writestr(name, _mutate(member, chance) if name == changed else member)
-    return target.getvalue()
+    return build_archive(members | {changed: _mutate(members[changed], chance)})
 
 
 def mutate_file(path: Path, chance: random.Random) -> bytes:

@@ -23,15 +23,12 @@ def fetch_value(query: object) -> Any:
     return row[0] if row else None
 
 
-@pytest.mark.parametrize("value", [*_STRANGE, 0, -5, 2**62, 1.5, True, False, None])
+@pytest.mark.parametrize(
+    "value",
+    [*_STRANGE, 0, -5, 2**62, 1.5, True, False, None, {"f0": "VARCHAR", "it's": "BIGINT"}],
+)
 def test_a_value_is_read_as_it_was_given(value: Value) -> None:
     assert fetch_value(SQL("SELECT {}").format(quote_literal(value))) == value
-
-
-def test_a_mapping_is_a_struct() -> None:
-    members = {"f0": "VARCHAR", "it's": "BIGINT"}
-
-    assert fetch_value(SQL("SELECT {}").format(quote_literal(members))) == members
 
 
 @pytest.mark.parametrize("name", [name for name in _STRANGE if name])

@@ -171,9 +171,9 @@ def _check_texts(columns: Sequence[_Column], staging_area: StagingArea) -> None:
         for at, column in enumerate(columns)
         if column.type.id in may_be_long
     ]
-    sizes = SQL("(SELECT line, {} AS size FROM {})").format(
-        add_terms(lengths or [SQL("0")]), STAGED_ROWS
-    )
+    if not lengths:
+        return
+    sizes = SQL("(SELECT line, {} AS size FROM {})").format(add_terms(lengths), STAGED_ROWS)
     query = SQL("SELECT coalesce(sum(size), 0), coalesce(max(size), 0) FROM {}").format(sizes)
     total, longest = staging_area.execute(query).fetchone() or (0, 0)
     staging_area.limits.check_unpacked_bytes(int(total))
