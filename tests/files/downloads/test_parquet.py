@@ -126,9 +126,6 @@ def test_a_file_of_several_groups_is_read_whole(client: Client, transactional_db
     assert file.read().column("n").to_pylist() == list(range(20_000))
 
 
-# Measures, and the thread -------------------------------------------------------------------------
-
-
 @pytest.fixture
 def amounts(transactional_db: None) -> Resource:
     """A committed resource with decimals, more than a stream reads before it is sent."""

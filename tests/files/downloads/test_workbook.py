@@ -99,9 +99,6 @@ def test_a_number_that_no_double_holds_is_its_text(client: Client, db: None) -> 
     assert rows == [("1" + "0" * 400,), ("-1" + "0" * 400,), ("0." + "0" * 399 + "1",), (0,)]
 
 
-# Limits -------------------------------------------------------------------------------------------
-
-
 def test_more_than_a_sheet_has_is_refused(
     client: Client, resource: Resource, monkeypatch: pytest.MonkeyPatch
 ) -> None:

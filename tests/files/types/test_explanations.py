@@ -125,6 +125,7 @@ def test_ambiguous_values_have_a_notice_which_is_their_explanation() -> None:
         "day": ["1/2/2024", ""],
         "comma": ["1,234", "1"],
         "n": ["1.234", ""],
+        "phone": ["1 234 567", "2 345 678"],
         "gone": ["x", ""],
     }
     with stage_columns(columns) as table:
@@ -147,29 +148,35 @@ def test_ambiguous_values_have_a_notice_which_is_their_explanation() -> None:
             "Field “n” is read with a decimal point: “1.234”. If the point separates "
             "thousands, choose int4:comma."
         ),
+        (
+            "Field “phone” stays text: digits in groups of equal length, such as “1 234 567”, "
+            "are treated as codes. If they are numbers, choose int4:spaced."
+        ),
     ]
     assert [str(decision.explanation) for decision in decisions[:2]] == rendered[1:3]
 
 
-def test_declared_types_are_taken_where_all_values_match() -> None:
+def test_a_type_is_chosen_or_declared_or_of_all_values_and_says_so() -> None:
     columns: dict[str, Sequence[str | None]] = {
-        "int": ["1", "2"],
+        **dict.fromkeys(("int", "digits", "chosen"), ("1", "2")),
         "wrong": ["1", "x"],
-        "digits": ["1", "2"],
         "day": ["2024-02-29", None],
         "empty": [None, None],
+        "order": ["01/02/2024", None],
     }
-    with stage_columns(columns, declared_types=("float8", "int4", "text", "text", "bool")) as table:
-        decisions = decide_formats(table, LoadOptions())
+    labels = ["int", "digits", "A label", "wrong", "day", "empty", "order"]
+    declared = ["float8", "text", "int4", "int4", "text", "bool", None]
+    options = LoadOptions(types={"A label": "text"}, date_order="dmy")
+    with stage_columns(columns, labels=labels, declared_types=declared) as table:
+        decisions = decide_formats(table, options)
 
     assert [decision.field_format.name for decision in decisions] == [
-        "float8", "text", "text", "date", "bool",
+        "float8", "text", "text", "text", "date", "bool", "date:dmy",
     ]  # fmt: skip
-    assert str(decisions[0].explanation) == "number: declared in the file"
-
-
-def test_a_chosen_type_of_a_label_overrides_a_declared_one() -> None:
-    with stage_columns({"a_2": ["1"]}, labels=("a",), declared_types=("int4",)) as table:
-        (decision,) = decide_formats(table, LoadOptions(types={"a": "text"}))
-
-    assert (decision.field_format.name, decision.is_chosen) == ("text", True)
+    assert [str(decisions[position].explanation) for position in (0, 2, 4, 6)] == [
+        "number: declared in the file",
+        "text: chosen",
+        "date: all values are of this type",
+        "date (as in 31/12/2024): the order of dates was chosen; the values leave it open",
+    ]
+    assert [decision.is_chosen for decision in decisions] == [False] * 2 + [True] + [False] * 4
