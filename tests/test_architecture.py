@@ -188,7 +188,7 @@ def without_counters(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("action", "sent", "max_functions", "max_files"),
     [
-        ("datastore_search", {"q": "river"}, 97, 21),
+        ("datastore_search", {"q": "river"}, 96, 21),
         ("datastore_upsert", {"records": [{"_id": 1, "title": "A"}], "force": True}, 83, 19),
     ],
 )

@@ -112,7 +112,14 @@ def parse_full_text_query(
 
 
 def _compile_text(name: str | None, text: str, options: FullTextOptions) -> FullTextQuery:
-    """Compile a text that is searched in one field, or in all; the index finds both."""
+    """
+    Compile a text that is searched in one field, or in all; the index finds both.
+
+    Over all fields, records that have the text as a whole value come first, then those with its
+    words as written.  Of these, shorter records come before longer ones; all others have ranks
+    below 1.  The rank of the words as written is computed once, with eight decimals; that of
+    several words is 1e-20 where a record has no two of them.
+    """
     tsquery = ranked = compile_tsquery(text, options.language, plain=options.plain)
     spelled = _spell_fractions(text)
     written = Clause(sql.SQL("datastore_search_tsquery(%s, 'pg_catalog.simple', false)"), [spelled])
@@ -126,46 +133,34 @@ def _compile_text(name: str | None, text: str, options: FullTextOptions) -> Full
         sought = [[each for each in terms if not each.is_excluded] for terms in alternatives]
         ranked, written = (compile_alternatives(sought, each) for each in (options.language, None))
     found = compose("search @@ {}", tsquery)
-    if name is None and options.plain:
-        return FullTextQuery("rank", found, _compile_rank(text, ranked, written, options))
-    if name is None:
+    if name is not None:
+        vector = Clause(
+            sql.SQL("datastore_search_vector(jsonb_build_object('', data -> %s), %s::regconfig)"),
+            [name, options.language],
+        )
+        match = compose("({} AND {} @@ {})", found, vector, tsquery)
+        return FullTextQuery(f"rank {name}", match, compose("ts_rank({}, {})", vector, ranked))
+    if not options.plain:
         return FullTextQuery("rank", found, compose("ts_rank(search, {})", tsquery))
-    vector = Clause(
-        sql.SQL("datastore_search_vector(jsonb_build_object('', data -> %s), %s::regconfig)"),
-        [name, options.language],
-    )
-    match = compose("({} AND {} @@ {})", found, vector, tsquery)
-    return FullTextQuery(f"rank {name}", match, compose("ts_rank({}, {})", vector, ranked))
-
-
-def _compile_rank(text: str, tsquery: Clause, written: Clause, options: FullTextOptions) -> Clause:
-    """
-    Rank records that have the text as a whole value first, then those with its words as written.
-
-    Of these, shorter records come before longer ones; all others have ranks below 1.  The rank of
-    the words as written is computed once, with eight decimals; that of several words is 1e-20 where
-    a record has no two of them.
-    """
     # ts_rank's own divisor, the logarithm of all positions, takes as long as the rank.
     rank = compose(
         "coalesce(1 + nullif("
         "(ts_rank(search, {}) / ln(length(search) + 2) * 1e8::float8)::int, 0) / 1e8::float8,"
         " ts_rank(search, {}) / ln(length(search) + 2) / 2)",
         written,
-        tsquery,
+        ranked,
     )
-    names = options.text_fields[:_MAX_WHOLE_FIELDS]
-    if len(text) > _MAX_WHOLE_LENGTH or not names:
-        return rank
-    whole = text.strip()
-    cases = {whole, whole.lower(), whole.upper(), whole.capitalize(), whole.title()}
-    # One condition for all: PostgreSQL plans each by itself.
-    values = [json.dumps(each, ensure_ascii=False) for each in sorted(cases)]
-    fields = [json.dumps(name, ensure_ascii=False) for name in names]
-    found = " || ".join([f"@.{name} == {value}" for name in fields for value in values])
-    path = Clause(_PATH, [f"$ ? ({found})", _MAX_WHOLE_RECORDS])
-    is_whole = "CASE WHEN _id IN (SELECT _id FROM {} WHERE data @? {}) THEN 10 ELSE 0 END"
-    return compose("({} + {})", rank, compose(is_whole, options.source, path))
+    names, whole = options.text_fields[:_MAX_WHOLE_FIELDS], text.strip()
+    if names and len(text) <= _MAX_WHOLE_LENGTH:
+        cases = {whole, whole.lower(), whole.upper(), whole.capitalize(), whole.title()}
+        # One condition for all: PostgreSQL plans each by itself.
+        values = [json.dumps(each, ensure_ascii=False) for each in sorted(cases)]
+        fields = [json.dumps(each, ensure_ascii=False) for each in names]
+        equal = " || ".join([f"@.{field} == {value}" for field in fields for value in values])
+        path = Clause(_PATH, [f"$ ? ({equal})", _MAX_WHOLE_RECORDS])
+        is_whole = "CASE WHEN _id IN (SELECT _id FROM {} WHERE data @? {}) THEN 10 ELSE 0 END"
+        rank = compose("({} + {})", rank, compose(is_whole, options.source, path))
+    return FullTextQuery("rank", found, rank)
 
 
 #: A constant would be compared with the statistics of the field, which takes milliseconds.

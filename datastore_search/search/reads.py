@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import cached_property, partial
@@ -452,20 +452,14 @@ def _answer_within(
             raise
         except Exception:
             # An error from stale metadata is not reported; the read is retried.
-            if not _is_stale(key, open_session(connection, *limits)):
+            is_stale, known = False, descriptions.get(key)
+            with suppress(DatabaseError, TemporarilyUnavailable):  # the first error is to report
+                opened = open_session(connection, *limits)
+                is_stale = known is not None and not _is_current(name, known.resource, opened)
+            if not is_stale:
                 raise
         descriptions.remove(key)
     raise TooManyRetries
-
-
-def _is_stale(key: Key, opened: AbstractContextManager[Session]) -> bool:
-    description = descriptions.get(key)
-    if description is None:
-        return False
-    try:
-        return not _is_current(key[1], description.resource, opened)
-    except (DatabaseError, TemporarilyUnavailable):  # the first error is the one to report
-        return False
 
 
 @contextmanager

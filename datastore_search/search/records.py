@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from decimal import Decimal
 from itertools import chain, islice
@@ -53,26 +53,20 @@ class Spool:
         self._slot: StreamSlot | None = None
         self._sizes: Sequence[int] = ()
         self.size_bytes = 0
-        try:
-            self._write(chain([begin], pieces, [end]))
-        except BaseException:
-            self.close()
-            raise
-
-    def _write(self, pieces: Iterable[bytes]) -> None:
-        max_bytes = MAX_MEMORY_BYTES
-        for piece in pieces:  # ``writelines`` would keep all of them in memory
-            self.size_bytes += len(piece)
-            if self.size_bytes > max_bytes:
-                max_bytes = MAX_SPOOL_BYTES
-                if self.size_bytes > max_bytes:
-                    raise AnswerTooLarge(most=max_bytes)
-                self._slot = self._slot or StreamSlot()
-            try:
-                self._file.write(piece)
-            except OSError as error:
-                logger.exception("datastore_search cannot write the file of an answer.")
-                raise NoRoomForAnswer from error
+        with ExitStack() as failing:
+            failing.callback(self.close)
+            for piece in chain([begin], pieces, [end]):  # ``writelines`` would keep all in memory
+                self.size_bytes += len(piece)
+                if self.size_bytes > MAX_SPOOL_BYTES:
+                    raise AnswerTooLarge(most=MAX_SPOOL_BYTES)
+                if self.size_bytes > MAX_MEMORY_BYTES and self._slot is None:
+                    self._slot = StreamSlot()
+                try:
+                    self._file.write(piece)
+                except OSError as error:
+                    logger.exception("datastore_search cannot write the file of an answer.")
+                    raise NoRoomForAnswer from error
+            failing.pop_all()
 
     def __iter__(self) -> Iterator[bytes]:
         self._file.seek(0)
