@@ -68,8 +68,14 @@ def main() -> None:
     """Read the file that the parent names, and answer with the table or the failure."""
     answers = take_over_output()
     request = json.loads(sys.stdin.buffer.readline())
+
+    def end_with_input() -> None:
+        while os.read(sys.stdin.fileno(), 1):
+            pass
+        os._exit(1)
+
     # The kernel ends it with the parent on Linux, a thread elsewhere.
-    Thread(target=_wait_for_end_of_input, daemon=True).start()
+    Thread(target=end_with_input, daemon=True).start()
     end_with_parent(request["parent"])
     settings.configure(**request["settings"])
     limits = ReadingLimits.for_file(Path(request["path"])).enforce()
@@ -95,12 +101,6 @@ def _answer_request(request: dict[str, Any], limits: ReadingLimits) -> dict[str,
     except BaseException as error:  # noqa: BLE001 - the parent gets it, whatever it is
         shortage = limits.unpacked_failure if is_file_too_large(error) else find_shortage(error)
         return {"failure": shortage.to_json()} if shortage else {"error": traceback.format_exc()}
-
-
-def _wait_for_end_of_input() -> None:
-    while os.read(sys.stdin.fileno(), 1):
-        pass
-    os._exit(1)
 
 
 if __name__ == "__main__":

@@ -221,9 +221,16 @@ def _read_blocks(archive: ZipFile, part: str, end: bytes) -> Iterator[bytes]:
 
 def mark_ods(path: Path, target: Path) -> None:
     """Write a copy of an ODS with marks, if calamine would change cells."""
+
+    def mark(block: bytes) -> bytes:
+        if not _needs_ods_marks(block):
+            return block
+        block = _ODS_BREAK.sub(lambda match: b"\t" if match[1] else b"\n", block)
+        return _ODS_CELL.sub(_mark_ods_cell, block)
+
     with open_archive(path) as archive:
         if any(map(_needs_ods_marks, _read_blocks(archive, "content.xml", _ODS_ROW_END))):
-            _copy_archive(archive, "content.xml", target, _ODS_ROW_END, _mark_ods)
+            _copy_archive(archive, "content.xml", target, _ODS_ROW_END, mark)
 
 
 def list_ods_merged_rows(path: Path, number: int) -> list[int]:
@@ -252,13 +259,6 @@ def _needs_ods_marks(block: bytes) -> bool:
     return any(each.search(block) for each in _ODS_MARKS) or any(
         has_lost_digits(text.decode()) for text in _ODS_LONG.findall(block)
     )
-
-
-def _mark_ods(block: bytes) -> bytes:
-    if not _needs_ods_marks(block):
-        return block
-    block = _ODS_BREAK.sub(lambda match: b"\t" if match[1] else b"\n", block)
-    return _ODS_CELL.sub(_mark_ods_cell, block)
 
 
 def _mark_ods_cell(match: re.Match[bytes]) -> bytes:

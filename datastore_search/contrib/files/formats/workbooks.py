@@ -212,7 +212,17 @@ def read_workbook(path: Path, options: ReadOptions, staging_area: StagingArea) -
     if has_gaps and max(counts) <= _MAX_COVER_CELLS and 2 * counts.count(1) > len(counts):
         for notice in notices:
             notice.code = "notice.cover_sheet"
-    position = _find_header(first, counts, options)
+    # The header is the first row about as full as the fullest, or the first row if in doubt.
+    position = -options.no_header
+    if not options.no_header and options.skip is None:
+        max_count = max(counts)
+        fullest = next(at for at, count in enumerate(counts) if 2 * count > max_count)
+        has_titles = max_count > _MAX_TITLE_CELLS + 1 and (
+            max(counts[:fullest], default=0) <= _MAX_TITLE_CELLS
+        )
+        # A header has texts, dates and years.
+        may_be_names = all(isinstance(e, str | date) or e in YEARS for e in first[fullest].cells)
+        position = fullest if has_titles or may_be_names else 0
     header = _SheetRow(top - 1, [""] * area.width) if position < 0 else first[position]
     first = first[position + 1 :]
     labels = [FORMATTERS[type(cell)](cell) for cell in header.cells]
@@ -383,20 +393,6 @@ def _read_xls_rows(
 
 
 # The table ----------------------------------------------------------------------------------------
-
-
-def _find_header(rows: Sequence[_SheetRow], counts: Sequence[int], options: ReadOptions) -> int:
-    """Find the first row about as full as the fullest, or the first if in doubt; -1 for none."""
-    if options.no_header or options.skip is not None:
-        return -options.no_header
-    max_count = max(counts)
-    position = next(position for position, count in enumerate(counts) if 2 * count > max_count)
-    has_titles = max_count > _MAX_TITLE_CELLS + 1 and max(counts[:position], default=0) <= (
-        _MAX_TITLE_CELLS
-    )
-    # A header has texts, dates and years.
-    may_be_names = all(isinstance(e, str | date) or e in YEARS for e in rows[position].cells)
-    return position if has_titles or may_be_names else 0
 
 
 class _TableBuilder:
