@@ -205,7 +205,7 @@ def _dump_number(number: Decimal) -> str:
         raise NotOfType
     if number.adjusted() >= MAX_DIGITS_BEFORE_POINT:
         raise NotOfType
-    return str(number)
+    return str(number).lower()
 
 
 class Expansion:
@@ -243,9 +243,7 @@ def refuse_constant(name: str) -> Never:
 
 
 def parse_text_value(value: Json) -> str:
-    """Parse a text; another value becomes its JSON text, as PostgreSQL and Python print it."""
-    if isinstance(value, Decimal):
-        return dump_json(dump_json(value).lower())  # 1e+20
+    """Parse a text; another value becomes its JSON text, a number with an exponent as 1e+20."""
     return dump_json(value if isinstance(value, str) else dump_json(value))
 
 

@@ -32,6 +32,10 @@ def _match_all(parts: str, condition: str) -> str:
     return f"coalesce(list_bool_and(list_transform({elements}, {each})), true)"
 
 
+#: DuckDB casts a text of JSON to no truth value.
+_ELEMENTS = "CAST(CAST({v} AS JSON) AS VARCHAR[])"
+
+
 def _build_list_type(
     element: FieldType, label: str | Promise, json_expression: str = ""
 ) -> FieldType:
@@ -63,8 +67,8 @@ def _build_list_type(
 
     kind, condition = element.duckdb_type, element.duckdb.condition
     parts = "VARCHAR"
-    if element.is_text:  # as which DuckDB reads lists and objects, too
-        parts, condition = "JSON", "json_type({v}) NOT IN ('ARRAY', 'OBJECT')"
+    if element.is_text:  # as which DuckDB reads lists and objects, too; 1.50 would become 1.5
+        parts, condition = "JSON", "json_type({v}) NOT IN ('ARRAY', 'OBJECT', 'DOUBLE')"
 
     return FieldType(
         name=f"_{element.name}",
@@ -81,7 +85,7 @@ def _build_list_type(
         duckdb=DuckDBTexts(
             "CASE WHEN json_valid({v}) THEN json_type({v}) = 'ARRAY'"
             f" AND {_match_all(parts, condition)} ELSE false END",
-            json_expression or f"CAST(to_json(CAST(CAST({{v}} AS JSON) AS {kind}[])) AS VARCHAR)",
+            json_expression or f"CAST(to_json(CAST({_ELEMENTS} AS {kind}[])) AS VARCHAR)",
             ((_match_all(parts, " OR ".join(element.duckdb.inference_conditions[0])),),),
             is_inferred=False,
         ),
@@ -113,7 +117,8 @@ JSON = FieldType(
     duckdb=DuckDBTexts(
         # DuckDB has constants that are not JSON.
         "json_valid({v}) AND NOT regexp_full_match({v}, '\\s*-?(nan|inf(inity)?)\\s*', 'i')",
-        "{v}",
+        # A line break in JSON is a blank, and a line of a COPY ends with one.
+        "replace(replace({v}, chr(10), ' '), chr(13), ' ')",
         is_inferred=False,
     ),
     duckdb_type="JSON",

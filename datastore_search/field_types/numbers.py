@@ -252,8 +252,8 @@ FLOAT8 = FieldType(
     ordered=Ordered.NUMBERS,
     duckdb=DuckDBTexts(
         # Not infinite or zero but by its text: a double has numbers up to 1.8e308, from 4.9e-324.
-        # DuckDB alone reads 1_000.
-        "try_cast({v} AS DOUBLE) IS NOT NULL AND NOT contains({v}, '_') AND"
+        # DuckDB alone reads 1_000 and -nan.
+        "try_cast({v} AS DOUBLE) IS NOT NULL AND NOT regexp_matches({v}, '_|^[+-][nN]') AND"
         " (regexp_matches({v}, '[nN]') OR"
         " abs(try_cast({v} AS DOUBLE)) < 'inf' AND (try_cast({v} AS DOUBLE) <> 0"
         " OR NOT regexp_matches({v}, '^[^eE]*[1-9]')))",

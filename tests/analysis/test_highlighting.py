@@ -196,6 +196,12 @@ def search(client: Client, resource: Resource, **sent: Any) -> Any:
     return ask(client, {"resource_id": str(resource.pk), **sent})
 
 
+def test_a_query_of_no_field_has_no_highlights(client: Client, resource: Resource) -> None:
+    found = get_result(search(client, resource, q={}, highlight=True, limit=2))
+
+    assert found["highlights"] == [{}, {}]
+
+
 def test_each_record_has_its_matches(client: Client, resource: Resource) -> None:
     found = get_result(search(client, resource, q="ha noi", highlight=True, fields="code,title"))
 

@@ -122,7 +122,7 @@ def build_query(parameters: Mapping[str, Any]) -> Query:
         "limit": min(parameters.get("limit", DEFAULT_LIMIT), conf.MAX_LIMIT),
         "offset": min(parameters.get("offset", 0), MAX_ROW_NUMBER),
         # CKAN: with a full_text, a q that is text counts for nothing.
-        "q": full_text or ("" if by_field else q),
+        "q": full_text or ("" if isinstance(q, Mapping) else q),
         "q_fields": by_field,
         # As PostgreSQL reads names.
         "language": parameters.get("language", "").strip(whitespace).lower(),

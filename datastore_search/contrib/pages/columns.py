@@ -192,7 +192,7 @@ _MAX_CHOSEN: Sequence[Mapping[str, int]] = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class FacetField:
     """
     A field with the kind of its facet; it is ``wanted`` if the address names it.

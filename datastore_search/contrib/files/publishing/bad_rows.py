@@ -31,7 +31,7 @@ from ..types.field_formats import Decision, bind_value, field_formats
 from ..types.matching import VALUE, group_columns
 
 #: Parts of JSON that DuckDB accepts, and PostgreSQL may refuse or write out at great length.
-_SUSPICIOUS = r"\\u0000|NaN|[Ii]nf|[eE][+-]?[0-9]{3}"
+_SUSPICIOUS = r"\\u0000|(?i:nan|inf)|,\s*[\]}]|[eE][+-]?[0-9]{3}"
 #: In longer texts, many short exponents may become long, too.
 _LONG_TEXT_BYTES = 100_000
 _SUSPICIOUS_IF_LONG = r"[eE][+-]?[0-9]{2}"
