@@ -19,8 +19,12 @@ from datastore_search.contrib.files.messages.catalogue import TEMPLATES
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "datastore_search"
 
+#: Names of PostgreSQL and of its types in the texts of packages.
+_OF_POSTGRESQL = frozenset({"int", "int4", "to_jsonb"})
+
 #: A dotted name, and a path with a folder.
 _NAME = re.compile(r"``([a-z]\w*(?:\.\w+)+)(?:\(\))?``")
+_WORD = re.compile(r"``([a-z]\w*)``")
 _PATH = re.compile(r"``((?:docs|sql|[\w/]+/sql)/[\w/.-]+)``")
 _DECISION = re.compile(r"(?:[Dd]ecisions?[ /]|ADR )(\d{4})")
 _FILE = re.compile(r"\.(?:css|h|html|js|json|md|py|sql|svg|vcl)$")
@@ -97,6 +101,23 @@ def test_dotted_names_are_those_of_modules() -> None:
     ]
 
     assert len(list_texts()) > 3_000
+    assert unknown == []
+
+
+def test_packages_name_what_they_have() -> None:
+    unknown = [
+        f"{file.relative_to(ROOT)}: {name}"
+        for file, _line, text in list_texts()
+        if file.name == "__init__.py"
+        for name in {*_WORD.findall(text)} - _OF_POSTGRESQL
+        if not any(
+            (folder / each).exists()
+            for folder in (file.parent, PACKAGE, PACKAGE / "contrib")
+            for each in (name, f"{name}.py")
+        )
+        and not any(name in list_identifiers(each) for each in file.parent.rglob("*.py"))
+    ]
+
     assert unknown == []
 
 

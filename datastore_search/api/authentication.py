@@ -200,7 +200,7 @@ def check_may_write(
 
     Raises: ``AccessDenied``; ``UnknownResource``.
     """
-    resource, user = found or Resource(private=True), request.user or AnonymousUser()
+    resource, user = found or Resource(private=True), get_reader(request)
     may_write, may_read = resource.permits(user, verb), resource.is_readable_by(user)
     if found is None or (may_write and not may_read):
         raise UnknownResource(resource=make_printable(name))

@@ -626,7 +626,7 @@ class ActionParameters(serializers.Serializer[Any]):
         """Repeat parameters as they were understood, or as they were sent: sort keys."""
         return {
             name: sent[name] if field.is_repeated_as_sent else parsed[name]
-            for name, field in cast("dict[str, ParameterField]", cls._declared_fields).items()
+            for name, field in cls.get_declared().items()
             if field.is_repeated and name in parsed
         }
 

@@ -239,10 +239,7 @@ def measure_record_table(session: Session, table_id: int) -> tuple[int, int, int
 
 def is_small(connection: BaseDatabaseWrapper, table_id: int) -> bool:
     """Return whether a record table needs no ``indexes.KINDS_OF_LARGE_TABLES``."""
-    statement = sql.SQL("SELECT coalesce(pg_table_size(oid), 0) <= %s FROM {} AS record").format(
-        select_table_oid(table_id)
-    )
-    return bool(fetch_value(connection, statement, [MAX_UNINDEXED_BYTES]))
+    return not fetch_value(connection, _build_is_large(table_id), [MAX_UNINDEXED_BYTES])
 
 
 def has_outgrown_scans(connection: BaseDatabaseWrapper, table_id: int) -> bool:
@@ -251,9 +248,15 @@ def has_outgrown_scans(connection: BaseDatabaseWrapper, table_id: int) -> bool:
     statement = sql.SQL(
         "SELECT CASE WHEN EXISTS"
         " (SELECT FROM pg_index WHERE indrelid = to_regclass({}) AND indkey[0] > 1) THEN false"
-        " ELSE (SELECT coalesce(pg_table_size(oid), 0) > %s FROM {} AS record) END"
-    ).format(sql.Literal(name_record_table(table_id)), select_table_oid(table_id))
+        " ELSE ({}) END"
+    ).format(sql.Literal(name_record_table(table_id)), _build_is_large(table_id))
     return bool(fetch_value(connection, statement, [MAX_UNINDEXED_BYTES]))
+
+
+def _build_is_large(table_id: int) -> sql.Composable:
+    return sql.SQL("SELECT coalesce(pg_table_size(oid), 0) > %s FROM {} AS record").format(
+        select_table_oid(table_id)
+    )
 
 
 def select_table_oid(table_id: int) -> sql.Composable:

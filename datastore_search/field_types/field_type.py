@@ -127,7 +127,7 @@ class FieldType:
     has_day: bool = field(init=False)
     #: Numbers, days or times, of which a range can be asked for.
     has_range: bool = field(init=False)
-    #: An empty text is a value, not a missing one.
+    #: Any text is a value.
     is_text: bool = field(init=False)
     #: They may be words of a language.
     has_words: bool = field(init=False)

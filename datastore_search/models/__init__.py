@@ -1,8 +1,8 @@
 """
-What staff see of a table: the resource, its data dictionary, its table versions and its loads.
+What staff see of a table: the resource, its data dictionary and its table versions.
 
 The records themselves are in record tables (``database.tables``), one for each table version.  A
-resource points to the table version that it serves; a load is a job that makes or changes one.
+resource points to the table version that it serves.
 """
 
 from .aliases import MAX_ALIAS_LENGTH, Alias, check_alias, validate_alias

@@ -41,7 +41,7 @@ from .plan import (
     find_top_matches,
     keep_top_matches,
 )
-from .query import MAX_NARROW_FIELDS, BoundQuery, Query, RecordsFormat, bind_query
+from .query import BoundQuery, Query, RecordsFormat, bind_query
 from .reads import (
     JSON_LINES,
     ConsistentRead,
@@ -59,6 +59,9 @@ from .reads import (
 from .records import FoundRecords, RawJson, Spool
 
 Row = TypeVar("Row")
+
+#: Records of more fields are long enough to be stored compressed.
+_MAX_UNCOMPRESSED_FIELDS = 64
 
 _DELIMITERS = {RecordsFormat.CSV: ",", RecordsFormat.TSV: "\t"}
 
@@ -252,7 +255,7 @@ class RecordCopy:
     def fetch_of_matches(self, columns: Clause) -> list[tuple[Any, ...]]:
         """Fetch aggregates over all matches, not only the page; ``data`` is a record."""
         statement = self._bound.select(columns)
-        if len(self.fields) > MAX_NARROW_FIELDS:
+        if len(self.fields) > _MAX_UNCOMPRESSED_FIELDS:
             # Stored compressed, as it is long, it would be decompressed once for each field.
             unpacked = self._bound.select(Clause(sql.SQL("data || '{}' AS data")))
             statement = compose("SELECT {} FROM ({} OFFSET 0) AS record", columns, unpacked)

@@ -29,7 +29,8 @@ from rest_framework.request import Request
 
 from ... import __version__
 from ...api.envelope import report_failure
-from .answers import MAX_ANSWER_LETTERS, cut_text
+from ...messages import shorten
+from .answers import MAX_ANSWER_LETTERS
 from .tools import Tool, get_tools
 
 #: A manager serves one request here, and would log its start and its end.
@@ -148,5 +149,5 @@ def _run_tool(tool: Tool, request: Request, arguments: Mapping[str, object]) -> 
         text, is_error = tool.run(request, arguments), False
     except Exception as error:  # noqa: BLE001 - every failure is reported, as in the API
         text, is_error = report_failure(error).describe(), True
-    content = TextContent(type="text", text=cut_text(text, MAX_ANSWER_LETTERS))
+    content = TextContent(type="text", text=shorten(text, MAX_ANSWER_LETTERS - 1))
     return CallToolResult(content=[content], is_error=is_error)

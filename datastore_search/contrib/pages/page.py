@@ -72,10 +72,13 @@ def reverse_first(*names: str) -> str:
 
 # Frames -------------------------------------------------------------------------------------------
 
+#: Sources of ``frame-ancestors``.
+_NOBODY, _PORTAL = "'none'", "'self'"
+
 
 def list_frame_ancestors() -> list[str]:
     """List the sources that may frame an embedded page; an empty setting allows none."""
-    return list(conf.FRAME_ANCESTORS) or ["'none'"]
+    return list(conf.FRAME_ANCESTORS) or [_NOBODY]
 
 
 def allow_framing(request: HttpRequest, response: HttpResponseBase) -> None:
@@ -200,7 +203,7 @@ class PageView(WebView):
     def describe_embedding(self, parameters: Parameters, title: str) -> dict[str, Any]:
         """Write the HTML that shows the page in a frame; nothing if no page may frame it."""
         ancestors = list_frame_ancestors()
-        if ancestors == ["'none'"]:
+        if ancestors == [_NOBODY]:
             return {}
         address = add_query_string(self.request.path, [*parameters, (EMBED, "1")])
         code = format_html(
@@ -208,7 +211,7 @@ class PageView(WebView):
             self.request.build_absolute_uri(address),
             title,
         )
-        return {"embed_code": code, "is_framed_by_portal_only": ancestors == ["'self'"]}
+        return {"embed_code": code, "is_framed_by_portal_only": ancestors == [_PORTAL]}
 
     def render_error(self, error: ErrorMessage) -> HttpResponse:
         """Render an error page, which no cache keeps."""
