@@ -189,7 +189,7 @@ def without_counters(monkeypatch: pytest.MonkeyPatch) -> None:
     ("action", "sent", "max_functions", "max_files"),
     [
         ("datastore_search", {"q": "river"}, 96, 21),
-        ("datastore_upsert", {"records": [{"_id": 1, "title": "A"}], "force": True}, 84, 19),
+        ("datastore_upsert", {"records": [{"_id": 1, "title": "A"}], "force": True}, 85, 19),
     ],
 )
 def test_a_warm_request_runs_few_functions_in_few_files(

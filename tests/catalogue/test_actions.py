@@ -63,6 +63,13 @@ def roads(db: None) -> Resource:
 
 
 @pytest.fixture
+def hidden(db: None) -> Resource:
+    return make_listed_resource(
+        "secret", title="Secret river", private=True, publisher="Secret service", tags=["secret"]
+    )
+
+
+@pytest.fixture
 def unloaded(db: None) -> Resource:
     return create_resource(
         name="unloaded", title="Unloaded river", publisher="Nobody", tags=["unloaded"]
@@ -395,20 +402,24 @@ def test_an_action_ends_by_the_limit_of_anonymous_clients(
 @pytest.mark.parametrize(
     ("action", "sent"),
     [
-        ("package_list", {}),
+        ("package_list", {"include_private": "true"}),
         ("package_search", {"q": "river", "include_private": "true"}),
+        ("package_search", {"facet.field": '["tags", "organization"]'}),
+        ("package_search", {"fq": "organization:secret-service"}),
+        ("current_package_list_with_resources", {}),
         ("resource_search", {"query": "name:river"}),
         ("organization_list", {"all_fields": "true"}),
         ("tag_list", {}),
     ],
 )
-def test_unloaded_resources_are_in_no_list(
-    client: Client, unloaded: Resource, action: str, sent: dict[str, str]
+def test_private_and_unloaded_resources_are_in_no_list(
+    client: Client, hidden: Resource, unloaded: Resource, action: str, sent: dict[str, str]
 ) -> None:
     text = client.get(f"/api/3/action/{action}", sent).content.decode()
 
-    for word in ("nloaded", str(unloaded.pk), "Nobody"):
+    for word in ("ecret river", "nloaded", str(hidden.pk), str(unloaded.pk), "Nobody"):
         assert word not in text
+    assert '"count":1' not in text
 
 
 @pytest.mark.parametrize("action", ["package_show", "resource_show", "resource_view_list"])

@@ -306,6 +306,17 @@ def test_pages_lead_through_all_datasets(
 
 
 @pytest.mark.parametrize("path", [SITEMAP, FEED, TURTLE, JSON_LD])
+def test_an_unloaded_resource_is_in_no_list(client: Client, no_resource: None, path: str) -> None:
+    loaded = make_listed_resource("loaded")
+    unloaded = Resource.objects.create(name="unloaded")
+
+    text = client.get(path).content.decode()
+
+    assert str(loaded.pk) in text
+    assert str(unloaded.pk) not in text
+
+
+@pytest.mark.parametrize("path", [SITEMAP, FEED, TURTLE, JSON_LD])
 def test_a_list_is_read_by_two_statements_and_304_by_one(
     client: Client, no_resource: None, path: str
 ) -> None:

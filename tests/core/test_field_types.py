@@ -41,7 +41,7 @@ REFUSED = "refused"
         ("int8", -(2**63), "-9223372036854775808"),
         ("int8", 2**63, None),
         ("numeric", Decimal("10.50"), "10.50"),
-        ("numeric", "1e3", "1E+3"),
+        ("numeric", "1e3", "1e+3"),
         ("numeric", " .5 ", "0.5"),
         ("numeric", "nan", '"NaN"'),
         ("numeric", "-inf", '"-Infinity"'),
@@ -133,5 +133,5 @@ def test_long_numbers_that_users_send_are_stored(kind: str, value: Json) -> None
 
 
 def test_a_filter_may_name_any_number(db: None) -> None:
-    assert get_field_type("numeric").parse_bound("1e5000") == "1E+5000"
-    assert get_field_type("numeric").parse_operand("1e5000") == "1E+5000"
+    assert get_field_type("numeric").parse_bound("1e5000") == "1e+5000"
+    assert get_field_type("numeric").parse_operand("1e5000") == "1e+5000"

@@ -97,6 +97,19 @@ def test_the_dump_is_described(document: dict[str, Any]) -> None:
     assert set(dump["responses"]["200"]["content"]) == types | {"application/gzip"}
 
 
+def test_objects_of_a_query_string_are_json(document: dict[str, Any]) -> None:
+    """Other encodings would explode them into parameters of their own."""
+    found = {
+        (operation["operationId"], parameter["name"]): set(parameter.get("content", ()))
+        for operation in list_operations(document)
+        for parameter in operation.get("parameters", ())
+        if parameter["name"] in {"filters", "having", "facets", "metrics"}
+    }
+
+    assert len(found) > 3
+    assert set(map(frozenset, found.values())) == {frozenset({"application/json"})}
+
+
 def test_every_type_of_error_is_an_answer(document: dict[str, Any]) -> None:
     operations = list_operations(document)
     for operation, (status, kind) in product(operations, ERROR_TYPES.items()):

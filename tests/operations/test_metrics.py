@@ -137,6 +137,12 @@ def test_loads_are_counted_once_within_the_time_that_an_answer_is_kept(
     assert not len(queries)
 
 
+def test_the_example_portal_names_no_address_of_metrics(client: Client, settings: Any) -> None:
+    settings.ROOT_URLCONF = "example_project.urls"
+
+    assert client.get("/metrics").status_code == 404
+
+
 COUNT = """
 import django
 django.setup()

@@ -15,7 +15,6 @@ from typing import Any, Final, NamedTuple
 
 from django.utils.translation import gettext as _
 
-from ...messages import shorten
 from ...messages.search import AnswerTooLarge
 from ...search import RawJson, parse_raw_json
 from ...search.records import MAX_MEMORY_BYTES, Spool
@@ -67,15 +66,20 @@ def write_csv(
         for row in rows
     ]
     is_cut = any(len(cell) > longest for row in shown for cell in row)
-    kept = [_write_line(shorten(name, longest - 1) for name in columns)]
+    kept = [_write_line(cut_text(name, longest) for name in columns)]
     size = len(kept[0])
     for row in shown:
-        line = _write_line(shorten(cell, longest - 1) for cell in row)
+        line = _write_line(cut_text(cell, longest) for cell in row)
         size += len(line)
         if len(kept) > 1 and size > max_letters:
             break
         kept.append(line)
     return Written("".join(kept), len(kept) - 1, is_cut)
+
+
+def cut_text(text: str, longest: int) -> str:
+    """Cut a text to a number of letters, the last of which says so."""
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"
 
 
 def dump_compact(value: object) -> str:

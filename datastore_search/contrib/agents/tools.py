@@ -18,10 +18,10 @@ from ...api.actions import actions
 from ...api.actions.info import InfoParameters
 from ...api.parameters import ActionParameters, NonNegativeIntegerField, Schema
 from ...filters.operators import operators
-from ...messages import shorten
 from ...models import Resource
 from .answers import (
     MAX_ROWS_LETTERS,
+    cut_text,
     describe_cut,
     dump_compact,
     parse_result,
@@ -63,7 +63,7 @@ def describe_table(request: Request, arguments: Mapping[str, object]) -> str:
     described_table = {
         "resource_id": meta["id"],
         "title": str(resource),
-        "description": shorten(resource.local_description.text, _MAX_DESCRIPTION_LETTERS),
+        "description": cut_text(resource.local_description.text, _MAX_DESCRIPTION_LETTERS),
         "records": meta["count"],
         "aliases": meta["aliases"],
     }

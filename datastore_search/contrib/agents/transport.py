@@ -29,8 +29,7 @@ from rest_framework.request import Request
 
 from ... import __version__
 from ...api.envelope import report_failure
-from ...messages import shorten
-from .answers import MAX_ANSWER_LETTERS
+from .answers import MAX_ANSWER_LETTERS, cut_text
 from .tools import Tool, get_tools
 
 #: A manager serves one request here, and would log its start and its end.
@@ -149,5 +148,5 @@ def _run_tool(tool: Tool, request: Request, arguments: Mapping[str, object]) -> 
         text, is_error = tool.run(request, arguments), False
     except Exception as error:  # noqa: BLE001 - every failure is reported, as in the API
         text, is_error = report_failure(error).describe(), True
-    content = TextContent(type="text", text=shorten(text, MAX_ANSWER_LETTERS - 1))
+    content = TextContent(type="text", text=cut_text(text, MAX_ANSWER_LETTERS))
     return CallToolResult(content=[content], is_error=is_error)

@@ -38,6 +38,7 @@ def build_query(parameters: type[ActionParameters], examples: Sequence[Example])
     required = parameters.list_required()
 
     def build(name: str, described: Schema) -> Schema:
+        description = described.pop("description")
         schema = described.get("oneOf", [described])[0]
         item = schema.get("items", schema)
         is_json = item.get("type") == "object" or "oneOf" in item
@@ -48,7 +49,7 @@ def build_query(parameters: type[ActionParameters], examples: Sequence[Example])
         return {
             "name": name,
             "in": "query",
-            "description": described.pop("description"),
+            "description": description,
             **({"required": True} if name in required else {}),
             **shown,
         }

@@ -96,6 +96,12 @@ def test_a_table_is_made_for_a_resource_without_one(empty: Table) -> None:
 # Refusals -----------------------------------------------------------------------------------------
 
 REFUSED: list[tuple[dict[str, Any], dict[str, Any]]] = [
+    ({"records": [{"code": "x"}, {"code": "y", "colour": "red"}]}, {
+        "records": ["Record 2: unknown field “colour”"], "records_row": 1,
+    }),
+    ({"records": [{"code": "x"}, {"_id": 9, "code": "y"}]}, {
+        "records": ["Record 2: unknown field “_id”"], "records_row": 1,
+    }),
     ({"records": [{"code": "x"}, {"code": "y", "count": 2**31}]}, {
         "records": ["Record 2: field “count” has type int4 and cannot hold 2147483648."],
         "records_row": 1,

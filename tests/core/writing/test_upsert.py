@@ -41,6 +41,14 @@ def test_the_answer_repeats_the_parameters(
     assert stock.run("upsert", **parameters) == {"resource_id": stock.id, **result}
 
 
+def test_an_update_changes_only_the_members_that_are_sent(stock: Table) -> None:
+    stock.upsert({"code": "a", "name": None}, {"code": "b", "count": ""}, method="update")
+
+    assert stock.read_values("name") == [None, "bread", None]
+    assert stock.read_values("count") == [1, None, None]
+    assert stock.read_values("amount") == [1.5, 2.0, None]
+
+
 def test_the_records_come_back_whole_as_stored_and_by_id(stock: Table) -> None:
     result = stock.upsert(
         {"code": "d", "count": "4"},

@@ -209,9 +209,16 @@ def _record_errors(
     if has_readings:
         table.rows.replace([each for each in unread if each not in strict], _READINGS)
     for column, value in firsts.items():
-        name, title = table.get_name(column), field_format.title
-        found = {"field": name, "type": title, "count": lost[column], "value": value}
-        yield column, Notice("notice.values_changed", **found)
+        yield (
+            column,
+            Notice(
+                "notice.values_changed",
+                field=table.get_name(column),
+                type=field_format.title,
+                count=lost[column],
+                value=value,
+            ),
+        )
 
 
 #: The texts that the parser of a type reads, and their canonical texts, which DuckDB reads.
