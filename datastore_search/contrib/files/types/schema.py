@@ -72,8 +72,8 @@ def parse_table_schema(given: object) -> TableSchema:
         chosen = _choose_format(each)
         types[each["name"]] = chosen or ""
         if chosen is None:
-            wanted = {"type": each.get("type"), "format": each.get("format") or "default"}
-            notices.append(Notice("notice.format_ignored", field=each["name"], **wanted))
+            name, kind, wanted = each["name"], each.get("type"), each.get("format") or "default"
+            notices.append(Notice("notice.format_ignored", field=name, type=kind, format=wanted))
     ignored = {*_UNSUPPORTED_OF_PACKAGE & described.keys()}
     for each in (described, *fields):
         ignored |= {name for name in _UNSUPPORTED if each.get(name)}
