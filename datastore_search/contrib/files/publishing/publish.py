@@ -151,7 +151,7 @@ def replace_records(plan: LoadPlan, progress: ProgressReporter) -> None:
         if rows > _MAX_ROWS_OF_ONE_CONNECTION or cells > _MAX_CELLS_OF_ONE_CONNECTION:
             max_connections = count_load_connections(plan.connection, conf.LOAD_CONNECTIONS)
         batches = render_rows(plan.table, plan.decisions, progress.report_rows)
-        load.record_count = version.record_count = create_records(
+        record_count = create_records(
             plan.connection,
             table,
             language=version.language,
@@ -169,6 +169,7 @@ def replace_records(plan: LoadPlan, progress: ProgressReporter) -> None:
         if plan.key:
             with _name_duplicate_key(plan), begin_load_transaction(plan.connection, load.pk):
                 set_key(plan.connection, table.id, plan.key)
+        load.record_count = version.record_count = record_count
         distinct = {name: profiles["fields"][name]["distinct"] for name in indexes.orders}
         counted = [
             name

@@ -206,13 +206,15 @@ def _open_response(address: Address, deadline: float) -> Iterator[HTTPResponse]:
         with ExitStack() as stack:
             failure: OSError | None = None
             for family, endpoint in resolve_endpoints(address):
+                if (left := deadline - monotonic()) <= 0:
+                    raise TimeoutError
                 opened = stack.enter_context(socket.socket(family, socket.SOCK_STREAM))
-                left = max(0.001, deadline - monotonic())
                 opened.settimeout(min(IDLE_TIMEOUT_SECONDS, left))
                 try:
                     opened.connect(endpoint)
                     break
                 except OSError as error:
+                    opened.close()
                     failure = error
             else:
                 if isinstance(failure, TimeoutError):

@@ -89,7 +89,7 @@ def parse_table_schema(given: object) -> TableSchema:
     if not all(isinstance(value, str) for value in missing_values):
         raise InvalidSchema("schema.missing_value_not_a_text")
     key = schema.get("primaryKey")
-    key = [key] if isinstance(key, str) else key
+    key = [key] if key and isinstance(key, str) else key
     if key and key != [ID] and not (isinstance(key, list) and all(name in names for name in key)):
         raise InvalidSchema("schema.unknown_key")
     return TableSchema(
