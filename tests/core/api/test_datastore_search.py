@@ -27,6 +27,7 @@ def test_an_offset_behind_the_end_gives_no_records(client: Client, resource: Res
         for offset in (6, 2**63, 10**30):
             result = get_result(search(client, resource, offset=offset, **parameters))
             assert result["records"] == []
+            assert result["total_was_estimated"] is False
 
 
 def test_a_record_has_its_fields_in_order_with_nulls(client: Client, resource: Resource) -> None:

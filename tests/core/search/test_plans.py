@@ -577,6 +577,12 @@ def test_distinct_values_of_one_field_are_read_by_a_skip_scan(
     assert answer.fetched <= 20
 
 
+def test_distinct_values_of_matches_are_not_skipped_through(db: None, table: Resource) -> None:
+    query = Query(limit=9, fields=("kind",), distinct=True, filters=(KIND_B,))
+
+    assert parse_values(fetch_page(table, query).text) == [("b",)]
+
+
 def test_all_distinct_values_of_a_field_with_many_are_counted(db: None, table: Resource) -> None:
     values = sorted({record["day"] for record in RECORDS if record["day"]}, reverse=True)
     query = Query(limit=3, fields=("day",), distinct=True, sort=(SortKey("day", descending=True),))
