@@ -210,10 +210,10 @@ def check_every_read(portal: Portal) -> None:
     private = f"/en/datastore/{portal.private.pk}/"
     assert portal.client.get(private).status_code == 200
     assert Client().get(private).status_code == 403
-    table = {"resource_id": str(portal.resource.pk)}
+    table = portal.resource
     assert "public" in ask_tool(open_client(), "find_tables")
-    assert "code" in ask_tool(open_client(), "describe_table", **table)
-    assert "river" in ask_tool(open_client(), "search_records", **table)
+    assert "code" in ask_tool(open_client(), "describe_table", table)
+    assert "river" in ask_tool(open_client(), "search_records", table)
 
 
 def test_every_read_is_answered_without_a_primary(portal: Portal) -> None:

@@ -96,8 +96,8 @@ def test_a_schema_has_titles_missing_values_and_a_key_also_within_a_data_package
     assert read.primary_key == ("a", "b")
     for package in ({"schema": schema}, {"resources": [{"name": "r", "schema": schema}]}):
         assert parse_table_schema(package) == read
-    for key in ("", [], None, "_id"):
-        assert parse_table_schema({**schema, "primaryKey": key}).primary_key is None
+    for none in ("", None, "_id"):
+        assert parse_table_schema({**schema, "primaryKey": none}).primary_key is None
 
 
 def test_unsupported_properties_have_notices() -> None:
