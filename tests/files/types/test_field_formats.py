@@ -56,7 +56,7 @@ def read_column(values: Sequence[str | None], **options: Any) -> tuple[str, list
 
 
 DAYS = st.dates(date(1, 1, 1), date(9999, 12, 31))
-PRECISE_MOMENTS = st.datetimes(datetime(1, 1, 1))  # noqa: DTZ001 # no zone is meant
+PRECISE_MOMENTS = st.datetimes()
 MOMENTS = PRECISE_MOMENTS.map(lambda moment: moment.replace(microsecond=0))
 NUMBERS = st.decimals(-(10**14), 10**14, places=2).filter(lambda number: number != 0)
 

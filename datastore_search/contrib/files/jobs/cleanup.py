@@ -159,7 +159,8 @@ def clean_up_loads(resource: Resource | None = None) -> int:
     loads.filter(state=LoadState.DRAFT, created_at__lt=oldest).delete()
     if resource is None:  # uploads without a load: the request that stored them failed
         uploads = get_upload_storage()
-        with suppress(NotImplementedError, OSError):  # a storage need not list its files
+        # A storage need not list its files, and may be out of reach: the next clean-up tries again.
+        with suppress(NotImplementedError, OSError):
             _folders, names = uploads.listdir(UPLOADS_FOLDER)
             stray = {f"{UPLOADS_FOLDER}/{name}" for name in names}
             stray -= set(Load.objects.exclude(file="").values_list("file", flat=True))

@@ -41,7 +41,8 @@ def copy_source(
     elif isinstance(source, TemporaryUploadedFile):
         found = source.temporary_file_path()
     else:
-        with suppress(NotImplementedError):  # of another storage
+        # A storage elsewhere has no paths, and says so by this error: its file is copied.
+        with suppress(NotImplementedError):
             found = getattr(source, "path", None)
     path = Path(found) if found else None
     copy = None if path else folder / "copied"
