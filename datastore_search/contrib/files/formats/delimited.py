@@ -61,13 +61,15 @@ def read_delimited(path: Path, options: ReadOptions, staging_area: StagingArea) 
         # Columns at the end that have neither name nor value are dropped.
         header = tuple(cell.strip() for cell in layout.header)
         named = max((at for at, name in enumerate(header, start=1) if name), default=1)
-        count_values = SQL("SELECT count(nullif({}, '')) FROM {}").format
-        while width > named:
-            last = get_column(width - 1)
-            if staging_area.fetch_value(count_values(last, STAGED_ROWS)):
-                break
-            staging_area.execute(SQL("ALTER TABLE {} DROP COLUMN {}").format(STAGED_ROWS, last))
-            width -= 1
+        if unnamed := [get_column(position) for position in range(named, width)]:
+            counts = (SQL("count(nullif({}, ''))").format(column) for column in unnamed)
+            query = SQL("SELECT {} FROM {}").format(SQL(", ").join(counts), STAGED_ROWS)
+            filled = staging_area.execute(query).fetchone() or ()
+            kept = max((at for at, count in enumerate(filled, start=1) if count), default=0)
+            for column in unnamed[kept:]:
+                drop = SQL("ALTER TABLE {} DROP COLUMN {}").format(STAGED_ROWS, column)
+                staging_area.execute(drop)
+            width = named + kept
         dropped, header = len(header) - width, header[:width]
         footer = find_staged_footer(staging_area, width)
         if footer and options.footer == SKIP_FOOTER:
