@@ -17,14 +17,14 @@ CATALOGUE_KEY = "catalogue"
 #: before the first block.
 request_answered = Signal()
 
+#: Sent by ``Resource`` when a search of a larger table sorts by fields, compares or groups them,
+#: and their order has no index: ``resource``, and the ``names`` of the fields.
+orders_wanted = Signal()
+
 #: Sent by ``Resource`` when ``datastore_create``, ``datastore_upsert`` or a deletion is committed,
 #: by a request or by Python: ``resource``, and the numbers of records ``added``, ``updated``, which
 #: had other values, and ``deleted``.  A resource whose table was dropped has no ``table_version``.
 resource_written = Signal()
-
-#: Sent by ``Resource`` when a change is committed after which the profiles of the fields no longer
-#: describe the records, so that they are deleted: ``resource``.
-profiles_outdated = Signal()
 
 #: Sent by a model when a change is committed that answers depend on: ``keys``, the surrogate keys
 #: of these answers, which are the id of each changed resource, and ``CATALOGUE_KEY``.

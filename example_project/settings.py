@@ -81,6 +81,8 @@ CORS_EXPOSE_HEADERS = ("etag", "last-modified", "retry-after", "x-request-id")
 
 DATASTORE_SEARCH_PAGES_VERSION = __version__  # the pages show nothing else that changes
 
+DATASTORE_SEARCH_SQL_SEARCH = "all"  # without it there is no SQL
+
 DATASTORE_SEARCH_PLACEMENT = os.environ.get("PLACEMENT", "")
 
 # Rates are counted in the memory of each process: a portal has a cache.

@@ -157,6 +157,7 @@ def no_clients(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(autouse=True)
 def uploads(settings: Any, tmp_path: Path) -> Path:
     settings.MEDIA_ROOT = tmp_path / "media"
+    settings.DATASTORE_SEARCH_MAX_DOWNLOADS_BYTES = 0  # tests of streams get streams
     return tmp_path / "media"
 
 

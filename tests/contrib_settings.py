@@ -17,7 +17,7 @@ INSTALLED_APPS = [
     for name in ALL_APPS
     if not name.startswith(_PREFIX) or name.removeprefix(_PREFIX) in _CHOSEN
 ]
-for _app, _name in (("pages", "PAGES_VERSION"), ("scale", "PLACEMENT")):
+for _app, _name in (("analysis", "SQL_SEARCH"), ("pages", "PAGES_VERSION"), ("scale", "PLACEMENT")):
     if _app not in _CHOSEN:
         del globals()[f"DATASTORE_SEARCH_{_name}"]
 ROOT_URLCONF = "tests.contrib_urls"

@@ -16,6 +16,7 @@ from datetime import timedelta
 from importlib import import_module
 from itertools import cycle, product
 from typing import Any, Final
+from uuid import uuid4
 
 import pytest
 from django.conf import settings as django_settings
@@ -38,9 +39,16 @@ from datastore_search.contrib.agents.tools import get_tools
 from datastore_search.contrib.catalogue.models import Dataset
 from datastore_search.contrib.catalogue.sync import sync_dataset
 from datastore_search.contrib.files.messages import BadRow
-from datastore_search.contrib.files.models import Load, LoadState, RowError
+from datastore_search.contrib.files.models import (
+    Load,
+    LoadState,
+    ResourceFile,
+    RowError,
+    get_upload_storage,
+)
 from datastore_search.contrib.operations.health import urls as health_urls
 from datastore_search.contrib.operations.metrics import urls as metrics_urls
+from datastore_search.contrib.pages.models import SavedView
 from datastore_search.contrib.pages.templatetags import datastore as tags
 from datastore_search.database.statements import execute
 from datastore_search.downloads.formats import formats
@@ -134,6 +142,7 @@ class Portal:
     load: Load
     draft: Load
     token: AuthToken
+    view: SavedView
     visitors: dict[str, Visitor]
 
 
@@ -212,12 +221,23 @@ def _portal(module_transaction: ModuleTransaction) -> Iterator[Portal]:
         owner = make_user("zqowner")
         issue_token(owner)
         token = AuthToken.objects.get(user=owner)
-        yield Portal(hidden, load, draft, token, make_visitors(hidden, other))
+        view = SavedView.objects.create(resource=hidden, title="zqview")
+        yield Portal(hidden, load, draft, token, view, make_visitors(hidden, other))
         ModuleTransaction.end_current()
 
 
 @pytest.fixture
 def portal(_portal: Portal, db: None) -> Portal:
+    """The portal; the hidden resource has a file."""
+    content = ContentFile(CSV.encode())
+    name = get_upload_storage().save("datastore_search/files/zqfile.csv", content)
+    ResourceFile.objects.create(
+        resource=_portal.hidden,
+        file=name,
+        name="zqfile.csv",
+        size_bytes=content.size,
+        stored_at=timezone.now(),
+    )
     return _portal
 
 
@@ -266,18 +286,46 @@ WRITING: dict[str, list[tuple[dict[str, Any], str]]] = {
     "datastore_records_delete": [({"filters": {}}, "change")],
     "resource_update": [({"frequency": "daily"}, "change")],
     "resource_patch": [({"private": True}, "change")],
+    "resource_view_create": [({"title": "zqnew", "view_type": "text_view"}, "change")],
+    "resource_view_update": [({"title": "zqnew"}, "change")],
+    "resource_view_reorder": [({"order": []}, "change")],
+    "resource_view_delete": [({}, "change")],
+    "resource_delete": [({}, "delete")],
+    "datapusher_submit": [({}, "change")],
 }
 
-#: The actions that only make a resource.
-ADDING = {"resource_create"}
+#: The actions that only make a resource or a dataset.
+ADDING = {"resource_create", "package_create"}
+
+#: Those that change a published dataset: ``catalogue/test_publishing.py`` asks for each permission.
+OF_DATASETS = {
+    "package_update",
+    "package_patch",
+    "package_revise",
+    "package_delete",
+    "package_resource_reorder",
+    "dataset_purge",
+}
 
 
 #: The actions of the catalogue that describe a resource by its id.
-DESCRIBING = ("package_show", "resource_show", "resource_view_list")
-
-#: Answers without a word of the resource: CKAN's views, of which there are none, and pixels.
-WORDLESS = {
+DESCRIBING = (
+    "package_show",
+    "resource_show",
     "resource_view_list",
+    "resource_view_show",
+    "task_status_show",
+)
+
+#: The parameter that names the resource, where it is not ``id``.
+ID_PARAMETERS = {"resource_view_create": "resource_id", "task_status_show": "entity_id"}
+
+#: The actions that name a view by its id.
+OF_VIEW = {"resource_view_show", "resource_view_update", "resource_view_delete"}
+
+#: Answers without a word of the resource: pixels.
+WORDLESS = {
+    "task_status_show",
     "page chart show=count by=code format=png",
     "page map format=png",
 }
@@ -289,6 +337,7 @@ LISTING: dict[str, dict[str, Any]] = {"package_search": {"include_private": True
 PUBLIC_LISTING: dict[str, dict[str, Any]] = {
     "package_list": {},
     "package_search": {},
+    "package_autocomplete": {"q": "zq"},
     "current_package_list_with_resources": {},
     "resource_search": {"query": "name:zq"},
     "organization_list": {"all_fields": True},
@@ -297,8 +346,8 @@ PUBLIC_LISTING: dict[str, dict[str, Any]] = {
     "tag_list": {"all_fields": True},
 }
 
-#: The actions that show no resource.
-OTHER_ACTIONS = {"help_show", "status_show", "license_list", "site_read"}
+#: The actions that show no resource, or name theirs in a statement (``tests/analysis/api``).
+OTHER_ACTIONS = {"datastore_search_sql", "help_show", "status_show", "license_list", "site_read"}
 
 #: Every tool of agents that reads a resource, with the arguments that it requires.
 TOOLS: dict[str, dict[str, Any]] = {
@@ -323,10 +372,12 @@ PAGES: dict[str, list[dict[str, str]]] = {
         {"show": "count", "by": "code", "format": "svg"},
         {"show": "count", "by": "code", "format": "png"},
     ],
+    "compare": [{}, {"format": "csv"}],
     "map": [{}, {"embed": "1"}, {"format": "places.json"}, {"format": "svg"}, {"format": "png"}],
     "record": [{}],
     "schema": [{}],
     "data-package": [{}],
+    "file": [{}],
 }
 
 #: The answers that are neither 200 nor a refusal.
@@ -366,7 +417,7 @@ INCLUDED = {
 }
 
 #: The other addresses, which the rows of actions and dumps have.
-OTHER_URLS = {"action", "action-3", "dump", "named", "outlines", "version", None}
+OTHER_URLS = {"action", "action-3", "dump", "named", "outlines", "sql", "version", None}
 
 #: The pages of the admin, and the permission of each; None where only superusers may.
 ADMIN: dict[str, str | None] = {
@@ -414,14 +465,23 @@ def encode_query(parameters: Mapping[str, Any]) -> dict[str, str]:
     }
 
 
+def identify(portal: Portal, action: str, name: str = "") -> dict[str, str]:
+    """Name what an action is about: the resource, or its view."""
+    if action in OF_VIEW:
+        return {"id": str(portal.view.pk)}
+    return {ID_PARAMETERS.get(action, "id"): name or str(portal.hidden.pk)}
+
+
 def send_action(
     method: str, action: str, sent: dict[str, Any], *, by_alias: bool = False, path: str = "3/"
 ) -> Send:
-    is_new = "resource" in sent or action == "resource_create"
+    is_new = "resource" in sent or action in ADDING
 
     def send(portal: Portal, visitor: Visitor) -> Any:
-        name = "door" if by_alias else str(portal.hidden.pk)
-        parameters = sent if is_new else {"id": name, **sent}
+        identity = identify(portal, action, "door" if by_alias else str(portal.hidden.pk))
+        parameters = sent if is_new else {**identity, **sent}
+        if action == "package_create":  # which refuses a name that is taken
+            parameters = {"name": f"new-{uuid4()}"}
         address = f"/en/api/{path}action/{action}"
         if method == "post":
             return Client().post(
@@ -436,6 +496,8 @@ def build_page_address(name: str, portal: Portal) -> str:
     arguments: dict[str, object] = {} if name in LISTS else {"resource_id": portal.hidden.pk}
     if name == "record":
         arguments["key"] = "1"
+    if name == "file":
+        arguments |= {"dataset_id": portal.hidden.pk, "name": "zqfile.csv"}
     return reverse(f"datastore_search:{name}", kwargs=arguments)
 
 
@@ -518,7 +580,8 @@ def list_api_doors() -> Iterator[Door]:
             yield Door(f"{action} {' '.join(sent)} {'by alias' * by_alias}", verb, send)
     new = {"resource": {"name": "new"}, "fields": [{"id": "a"}]}
     yield Door("datastore_create resource", "add", send_action("post", "datastore_create", new))
-    yield Door("resource_create", "add", send_action("post", "resource_create", {"name": "new"}))
+    for action in sorted(ADDING):
+        yield Door(action, "add", send_action("post", action, {"name": "new"}))
     for action in DESCRIBING:
         yield Door(action, "view", send_action("post", action, {}))
     for action, sent in LISTING.items():
@@ -585,8 +648,9 @@ def test_every_door_has_a_row() -> None:
     }
 
     by_id = READING.keys() | WRITING.keys() | set(DESCRIBING)
-    assert {*actions} == by_id | LISTING.keys() | PUBLIC_LISTING.keys() | OTHER_ACTIONS | ADDING
-    assert {name for name, action in actions.items() if action.is_writing} == {*WRITING} | ADDING
+    lists, new = LISTING.keys() | PUBLIC_LISTING.keys(), ADDING | OF_DATASETS
+    assert {*actions} == by_id | lists | OTHER_ACTIONS | new
+    assert {name for name, action in actions.items() if action.is_writing} == {*WRITING} | new
     assert named == PAGES.keys() | LISTS.keys() | PUBLIC_LISTS | OTHER_URLS
     assert pages == ADMIN.keys() | ADMIN_LISTS | CLOSED_ADMIN
     assert get_tools().keys() == TOOLS.keys() | LISTING_TOOLS.keys()
@@ -840,7 +904,7 @@ def test_a_session_is_no_token(portal: Portal) -> None:
         check_error(refused, 403, "Authorization Error")
     for action, rows in WRITING.items():
         for parameters, _verb in rows:
-            refused = act(client, action, {**sent, "force": True, **parameters})
+            refused = act(client, action, {**identify(portal, action), "force": True, **parameters})
             check_error(refused, 403, "Authorization Error")
 
 
@@ -854,7 +918,7 @@ def test_an_api_with_sessions_asks_for_the_token_of_a_form(
     client = Client(enforce_csrf_checks=True)
     client.cookies[settings.SESSION_COOKIE_NAME] = portal.visitors["superuser"].session
     ((sent, _verb), *_) = WRITING[action]
-    parameters = {"id": str(portal.hidden.pk), "force": True, **sent}
+    parameters = {**identify(portal, action), "force": True, **sent}
 
     refused = act(client, action, parameters)
     client.cookies[settings.CSRF_COOKIE_NAME] = token = "a" * 32

@@ -35,8 +35,9 @@ from datastore_search.api.parameters import (
     MAX_WRITE_RECORDS,
 )
 from datastore_search.conf import conf, list_settings
-from datastore_search.contrib.files.models import LoadState, Mode
+from datastore_search.contrib.files.models import Load, LoadState, Mode
 from datastore_search.contrib.files.types.schema import parse_table_schema
+from datastore_search.contrib.pages.models import SavedView
 from datastore_search.downloads.parameters import DumpParameters
 from datastore_search.field_types import MAX_FIELDS, Operators, field_types, type_aliases
 from datastore_search.filters.conditions import (
@@ -68,10 +69,10 @@ PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 
 SEARCH, WRITING = REFERENCE / "datastore_search.md", REFERENCE / "writing.md"
 OTHERS, TYPES = REFERENCE / "other-actions.md", REFERENCE / "field-types.md"
-ANALYSIS = REFERENCE / "facets-and-aggregates.md"
+ANALYSIS, SQL = REFERENCE / "facets-and-aggregates.md", REFERENCE / "sql.md"
 LOADING, README = HOW_TO / "load-files.md", ROOT / "README.md"
 PORTAL = TUTORIALS / "first-portal.md"
-CATALOGUE = REFERENCE / "catalogue.md"
+CATALOGUE, VIEWS = REFERENCE / "catalogue.md", REFERENCE / "views.md"
 
 #: Members of ``error`` that no class of the exceptions names.
 OTHER_MEMBERS = frozenset({"__extras", "callback", "query", "records_row"})
@@ -123,7 +124,7 @@ def get_section(page: Path, name: str) -> str:
 def get_page_path(action: str) -> Path:
     (page,) = [
         page
-        for page in (SEARCH, WRITING, OTHERS, ANALYSIS, CATALOGUE)
+        for page in (SEARCH, WRITING, OTHERS, ANALYSIS, SQL, CATALOGUE, VIEWS)
         if re.search(rf"^##? `{action}`$", read_text(page), re.MULTILINE)
     ]
     return page
@@ -218,17 +219,18 @@ def test_the_reference_describes_parameters_and_settings_in_the_words_of_the_cod
 def test_the_reference_has_no_action_that_there_is_not() -> None:
     described = [
         name
-        for page in (WRITING, OTHERS, ANALYSIS, CATALOGUE)
+        for page in (WRITING, OTHERS, ANALYSIS, SQL, CATALOGUE, VIEWS)
         for name in re.findall(r"^## `(\w+)`$", read_text(page), re.MULTILINE)
     ]
 
     assert sorted(["datastore_search", *described]) == sorted(actions)
     assert set(find_table(read_text(WRITING), "Action").names) == {
-        name for name, action in actions.items() if action.is_writing and name not in LIKE_SHOW
+        name for name in actions if actions[name].is_writing and name.startswith("datastore_")
     }
 
 
 ID = "2f1c9f6e-7f0e-4f0a-9a43-0d6c1a6f0b10"
+VIEW = "8c1d2e3f-4a5b-4c6d-8e7f-90a1b2c3d4e5"
 QUESTION = {
     "q": "river",
     "full_text": "river",
@@ -247,9 +249,13 @@ EVERYTHING: Mapping[str, list[dict[str, Any]]] = {
     "datastore_facets": [{"facets": "n"}],
     "datastore_aggregate": [
         QUESTION
-        | {"group_by": "n", "metrics": "count", "having": {"count": 1}, "sort": "n", "offset": 0}
+        | {"group_by": "n", "metrics": "count", "having": {"count_to": 1}, "sort": "count_to"}
+        | {"compare": {"field": "n", "from": 1, "to": 2}, "offset": 0}
     ],
     "datastore_suggest": [{"field": "n", "prefix": "1"}, {"q": "rivr"}],
+    "datastore_search_sql": [
+        {"sql": "SELECT 1 FROM " + ", ".join(f'"{ID}" AS t{each}' for each in range(15))}
+    ],
     "datastore_info": [{}],
     "datastore_create": [
         {
@@ -273,16 +279,37 @@ EVERYTHING: Mapping[str, list[dict[str, Any]]] = {
     "resource_create": [{"name": "New"}],
     "resource_update": [{"id": ID, "name": "New"}],
     "resource_patch": [{"id": ID, "name": "New"}],
+    "package_create": [{"name": "new"}],
+    "package_update": [{"id": "gauges"}],
+    "package_patch": [{"id": "gauges"}],
+    "package_revise": [{"match__name": "gauges"}],
+    "package_resource_reorder": [{"id": "gauges", "order": []}],
     "resource_search": [{"query": "name:x"}],
     "organization_show": [{"id": "hue", "include_datasets": True}],
+    "resource_view_create": [{"title": "New", "view_type": "recline_view", "query": "q=a"}],
+    "resource_view_show": [{"id": VIEW}],
+    "resource_view_update": [{"id": VIEW, "query": "q=a"}],
+    "resource_view_reorder": [{"id": ID, "order": []}],
+    "resource_view_delete": [{"id": VIEW}],
     "status_show": [{}],
+    "task_status_show": [{"entity_id": ID}],
 }
-#: Actions of the catalogue that write, and answer like ``resource_show``.
-LIKE_SHOW = {"resource_create", "resource_update", "resource_patch"}
+#: Actions of the catalogue that write, and the one whose answer theirs is like.
+LIKE_SHOW = {
+    **dict.fromkeys(("resource_create", "resource_update", "resource_patch"), "resource_show"),
+    **dict.fromkeys(("package_create", "package_update", "package_patch"), "package_show"),
+}
+
+#: Those of views, which answer like ``resource_view_show``.
+LIKE_VIEW = {"resource_view_create", "resource_view_update"}
 
 #: Actions whose results are no objects.
 LISTS = {
     "package_list",
+    "package_autocomplete",
+    "package_delete",
+    "dataset_purge",
+    "resource_delete",
     "current_package_list_with_resources",
     "resource_view_list",
     "organization_list",
@@ -291,6 +318,7 @@ LISTS = {
     "license_list",
     "site_read",
     "help_show",
+    "datapusher_submit",
 }
 
 
@@ -305,7 +333,11 @@ def rivers(client: Client, token: str) -> None:
     records = [{"n": 1, "t": "river"}, {"n": 2, "t": "rivers"}]
     sent = {"resource_id": ID, "records": records, "primary_key": "n"}
     assert act(client, "datastore_create", sent, token).status_code == 200
-    describe(Resource.objects.get(pk=ID), publisher="Hue")
+    resource = Resource.objects.get(pk=ID)
+    describe(resource, publisher="Hue")
+    SavedView.objects.create(id=VIEW, resource=resource, title="A view", query="q=river")
+    act(client, "package_create", {"name": "gauges"}, token)
+    Load.objects.create(resource=resource, source="rivers.csv", state=LoadState.UNCHANGED)
 
 
 @pytest.mark.parametrize(
@@ -319,10 +351,12 @@ def test_the_reference_has_the_members_of_every_result_and_no_others(
     wanted = {"resource_id": ID} if "resource_id" in list_documented_parameters(name) else {}
     answer = act(client, name, {**wanted, **parameters}, token).json()
 
-    name = "resource_show" if name in LIKE_SHOW else name
+    is_new, name = name == "resource_create", LIKE_SHOW.get(name, name)
+    name = "resource_view_show" if name in LIKE_VIEW else name
     described = find_table(get_section(get_page_path(name), name), "Member", "Type", "Is").names
 
-    assert sorted(answer["result"]) == sorted(described), answer
+    loads = {"datastore_load"} if is_new else set()  # there is none yet
+    assert sorted({*answer["result"]} | loads) == sorted(described), answer
 
 
 @pytest.mark.usefixtures("rivers")
@@ -353,6 +387,7 @@ def test_the_reference_has_every_member_of_an_error_and_no_others() -> None:
         *find_table(read_text(SEARCH), "Member", "Meaning").names,
         *find_table(read_text(WRITING), "Member", "When").names,
         *find_table(read_text(CATALOGUE), "Member", "When").names,
+        *find_table(read_text(VIEWS), "Member", "When").names,
     }
     parameters = {name for action in actions for name in list_documented_parameters(action)}
     members = list_error_members() | OTHER_MEMBERS
@@ -585,6 +620,7 @@ def demo(module_transaction: ModuleTransaction) -> None:
         (README, 1),
         (TUTORIALS / "demo.md", 2),
         (ANALYSIS, 4),
+        (SQL, 1),
         (HOW_TO / "use-clients.md", 4),
         (HOW_TO / "write-records.md", 5),
     ],

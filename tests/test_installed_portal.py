@@ -21,9 +21,9 @@ OPERATING, UNINSTALLING = (
     ROOT / "docs" / "how-to" / f"{name}.md" for name in ("operate", "uninstall")
 )
 
-#: What examples import and the tests do not install: a generated client, models of a portal and of
-#: Wagtail, of which ``tests/catalogue/test_sync.py`` runs the examples.
-NOT_INSTALLED = ("portal_client", r"portal\.models", "wagtail")
+#: What examples import and the tests do not install: polars, a generated client, models of a portal
+#: and of Wagtail, of which ``tests/catalogue/test_sync.py`` runs the examples.
+NOT_INSTALLED = ("polars", "portal_client", r"portal\.models", "wagtail")
 
 #: Commands that tests of their own run: with files, a server, a terminal, or another database.
 TESTED_ELSEWHERE = (

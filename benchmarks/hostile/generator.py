@@ -30,15 +30,16 @@ _CONTENT_TYPES: Final = (
     "application/xml",
 )
 _PAGES: Final = (
-    "", "about/", "api/", "chart/", "map/", "r/{}/", "schema.json", "datapackage.json",
+    "", "about/", "api/", "chart/", "compare/", "map/", "r/{}/", "schema.json", "datapackage.json",
 )  # fmt: skip
 _CATALOGUE_PAGES: Final = (
-    "", "catalog.ttl", "catalog.jsonld", "sitemap.xml", "changes.atom", "outlines.svg",
+    "", "catalog.ttl", "catalog.jsonld", "sitemap.xml", "changes.atom", "outlines.svg", "sql/",
 )  # fmt: skip
 _PAGE_PARAMETERS: Final = (
     "q", "filters", "sort", "page", "size", "fields", "field.{}", "from.{}", "to.{}", "empty.{}",
     "not.{}", "contains.{}", "starts.{}", "show", "of", "by", "per", "split", "format", "embed",
-    "lat", "lon", "geometry", "title", "highlight", "hide", "first",
+    "lat", "lon", "geometry", "title", "highlight", "hide", "first", "compare", "from", "to", "as",
+    "order", "unit", "note",
 )  # fmt: skip
 _HEADERS: Final = (
     "Accept", "Accept-Language", "Cookie", "If-None-Match", "If-Modified-Since", "Range", "Referer",
@@ -65,12 +66,24 @@ _PLAUSIBLE: Final[Mapping[str, Sequence[object]]] = {
     "prefix": ("n", ""),
     "method": ("upsert", "insert"),
     "records": ([{"a": 1}],),
+    "name": ("hostile", "hostile-2"),
+    "package_id": ("hostile", "hostile-2"),
+    "tags": ([{"name": "river"}], "river,lake"),
+    "extras": ([{"key": "k", "value": 1}],),
+    "resources": ([{"name": "r", "url": "x.csv", "size": "1"}], []),
+    "match": ({"name": "hostile", "resources": [{"name": "r"}]},),
+    "update": ({"title": "T", "resources": [{"size": 2}]},),
+    "state": ("active", "deleted"),
     "force": (True,),
     "by": ("Section", "Size"),
     "of": ("Size",),
     "show": ("count", "sum", "points"),
     "page": (1, 2, 10_000),
     "size": (25, 250),
+    "compare": ("Section", "Priority"),
+    "as": ("bars", "lines", "slope", "shares"),
+    "order": ("-difference", "change", "group"),
+    "sql": ("SELECT 1", "SELECT version(), 1 / 0", "SELECT repeat('x', 999999999)"),
 }
 
 
@@ -125,12 +138,15 @@ class _Generator:
         if kind == "dump":
             names = list(DumpParameters().get_fields())
             path = f"{prefix}dump/{self._choose_id()}"
+            if self._happens(20):  # the file that a client has sent
+                dataset = prefix.removesuffix("datastore/") + f"dataset/{self._segment()}"
+                path = f"{dataset}/resource/{self._choose_id()}/download/{self._segment()}"
         elif kind == "page":
             page = chance.choice(_PAGES).format(self._segment())
             names = [name.format(self._choose_field()) for name in _PAGE_PARAMETERS]
             path = f"{prefix}{self._choose_id()}/{page}"
         else:
-            names = ["q", "page", "next"]
+            names = ["q", "page", "next", "sql"]
             path = prefix + chance.choice(_CATALOGUE_PAGES).format(self._segment())
         sent = {name: self._choose(name) for name in chance.choices(names, k=chance.randrange(6))}
         return self._send(chance.choice(_METHODS[:1] * 9 + _METHODS), path, sent, headers)
@@ -147,6 +163,10 @@ class _Generator:
         for name in ("resource_id", "id"):
             if name in action.parameters().get_fields() and self._happens(90):
                 sent[name] = self._targets.changeable if action.is_writing else self._choose_id()
+        if action.name.startswith(("package_", "dataset_")) and self._happens(50):
+            sent["id"] = chance.choice(["hostile", "hostile-2"])
+        elif action.name == "resource_delete":  # the table that the others change stays
+            sent["id"] = self._segment()
         name = self._segment() if self._happens(2) else action.name
         root = chance.choice(["", f"/{chance.choice(_LOCALES)}"]) + chance.choice(["", "/3"]).join(
             ["/api", "/action/"]

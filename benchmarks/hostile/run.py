@@ -35,7 +35,9 @@ _PRIVATE_WORD: Final = "zqprivatezq"
 
 #: What no answer may have, unless the request had it.
 _LEAKS: Final = re.compile(
-    rb"psycopg|Traceback \(most|LINE \d+:|syntax error at or near|datastore_search_record_\d"
+    rb"psycopg|Traceback \(most|LINE \d+:|datastore_search_record_\d"
+    # PostgreSQL's quotation marks are straight, those of our own message are not.
+    rb"|syntax error at or near(?! (\xe2\x80\x9c|\\u201c))"
     rb"|django\.db|site-packages|pg_catalog|SQLSTATE|" + _ROOT.encode()
 )
 

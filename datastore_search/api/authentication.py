@@ -155,13 +155,13 @@ def authorize_read(request: Request, resource: Resource, name: str, *parts: obje
     return Validators.from_resource(resource, request, *parts, vary=VARY)
 
 
-def check_sizes(request: Request, *, is_writing: bool = False) -> int:
+def check_sizes(request: Request, max_file_bytes: int = 0, *, is_writing: bool = False) -> int:
     """
     Refuse a request that is too large, before its body is read; return how many values it may have.
 
     A body that an anonymous client may not send needs a valid token, and one that is written a user
     who may write something: only for such a body the token is looked up.  No body may be larger
-    than ``DATA_UPLOAD_MAX_MEMORY_SIZE``.
+    than ``DATA_UPLOAD_MAX_MEMORY_SIZE``, except a form by a file, which some clients send twice.
 
     Raises: ``AccessDenied``; ``RequestTooLarge``; ``BadRequest``.
     """
@@ -184,6 +184,8 @@ def check_sizes(request: Request, *, is_writing: bool = False) -> int:
     check_query_string(sent)
     if settings.DATA_UPLOAD_MAX_MEMORY_SIZE is not None:
         max_bytes = min(max_bytes, settings.DATA_UPLOAD_MAX_MEMORY_SIZE)
+    if is_writing and (sent.content_type or "").lower() == "multipart/form-data":
+        max_bytes += 2 * max_file_bytes
     if size > max_bytes:
         raise RequestTooLarge(most=max_bytes)
     return MAX_WRITTEN_VALUES if is_writing else MAX_JSON_VALUES

@@ -41,7 +41,6 @@ from ..messages.requests import (
     UnknownHelp,
     UnsupportedContentType,
 )
-from ..messages.writing import InvalidRecord
 from ..web.addresses import build_help_address
 
 logger = logging.getLogger(__name__)
@@ -141,14 +140,13 @@ def describe_error(error: Exception) -> tuple[int, dict[str, Any]]:
     if isinstance(error, rest.ValidationError) and isinstance(error.detail, Mapping):
         return status.HTTP_409_CONFLICT, cast("dict[str, Any]", error.detail)
     if isinstance(error, InvalidParameter | InvalidParameters):
-        # The first messages of each parameter, and the position of the first bad record.
+        # The first messages of each parameter, and what the first errors add.
         members: dict[str, Any] = {}
         for each in error.errors if isinstance(error, InvalidParameters) else (error,):
             messages = members.setdefault(each.parameter, [])
             if len(messages) < MAX_REPORTED_ERRORS and (text := str(each)) not in messages:
                 messages.append(text)
-            if isinstance(each, InvalidRecord):
-                members.setdefault("records_row", each.values["record"] - 1)
+            members = {**each.members, **members}
         return status.HTTP_409_CONFLICT, members
     if isinstance(error, QueryTooSlow):
         return status.HTTP_409_CONFLICT, {"query": [str(error)]}

@@ -1,8 +1,9 @@
 """
 Add a resource, as ``datastore_create`` does, and ``resource_create`` where there is a catalogue.
 
-Source: CKAN ``resource_create``.  It stores members that it does not know; here they are refused,
-unless their values are those that ``resource_show`` gives, as clients send back all of them.
+Source: CKAN ``resource_create``.  It stores members that it does not know.  Here only a catalogue
+does, for resources of a published dataset; others are refused, unless their values are those that
+``resource_show`` gives, as clients send back all of them.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from rest_framework.request import Request
 
 from ..contributions import Hook
 from ..database.statements import begin_write_transaction
+from ..field_types import is_storable
 from ..messages.writing import InvalidDatasetName, InvalidResource, TakenDatasetName
 from ..models import (
     MAX_TITLE_LENGTH,
@@ -38,6 +40,7 @@ from .parameters import (
     ResourceIdField,
     make_printable,
 )
+from .uploads import get_upload
 
 # The members that clients send, alone or in ``datastore_create`` ----------------------------------
 
@@ -96,8 +99,8 @@ class NewResourceMembers(ResourceMembers):
     id = ResourceIdField(help_text=_("A UUID; chosen if not given."))
     package_id = ResourceIdField(
         help_text=_(
-            "The name of the new dataset, for addresses: letters, digits, `-` and `_`. The id if"
-            " not given. A dataset that exists is refused."
+            "The id or the name of the dataset that the resource is added to. If not given, the"
+            " resource is a dataset of its own."
         )
     )
     private = BooleanField(
@@ -124,8 +127,12 @@ def read_resource_values(
 
 
 def read_translations(sent: Mapping[str, Any]) -> Translations:
-    """Read members such as ``name_fr``."""
-    return split_translations(sent, TEXTS, "_")[0]
+    """Read members such as ``name_fr``.  Raises: ``ValidationError``."""
+    translations, _others = split_translations(sent, TEXTS, "_")
+    if not is_storable(translations):
+        message = ActionParameters.default_error_messages["character"]
+        raise serializers.ValidationError({"__extras": [message]})
+    return translations
 
 
 def refuse_other_members(
@@ -162,14 +169,17 @@ class CatalogueOfResources:
     What a catalogue knows of resources.
 
     ``members`` are those of a new resource, ``show`` gives a resource as ``resource_show`` does,
-    ``store`` stores what a new resource has no columns for, out of the members that were sent and
+    ``find_dataset`` finds and locks the dataset that a new resource is added to, ``place`` puts it
+    there, ``store`` stores what it has no columns for, out of the members that were sent and
     parsed, and ``has_name`` says whether a dataset of several resources has a name or an id.
     """
 
     members: type[NewResourceMembers] = NewResourceMembers
     show: Callable[[Request, Resource], Mapping[str, Any]] = lambda _request, _resource: {}
-    store: Callable[[Resource, Mapping[str, object], Mapping[str, Any]], None] = (
-        lambda _resource, _sent, _parsed: None
+    find_dataset: Callable[[Request, str], Any] = lambda _request, _name: None
+    place: Callable[[Resource, Any], None] = lambda _resource, _dataset: None
+    store: Callable[[Request, Resource, Mapping[str, object], Mapping[str, Any]], None] = (
+        lambda _request, _resource, _sent, _parsed: None
     )
     has_name: Callable[[str], bool] = lambda _name: False
 
@@ -178,41 +188,51 @@ catalogue = Hook("catalogue of resources", CatalogueOfResources())
 
 
 def add_resource(
-    request: Request, sent: Mapping[str, object], *, private: bool = False
+    request: Request, sent: Mapping[str, object], *, private: bool = False, dataset: Any = None
 ) -> Resource:
     """
-    Add the resource that the members describe; its name is the id, unless they name a dataset.
+    Add the resource that the members describe, perhaps to a ``dataset`` or the one that they name.
+
+    Its name is the id; without a catalogue, ``package_id`` is the name.
 
     Raises: ``ValidationError``; ``InvalidResource``; ``InvalidDatasetName``; ``TakenDatasetName``;
-    ``WriteBlocked``.
+    ``UnknownResource`` for a dataset; ``AccessDenied``; ``WriteBlocked``.
     """
     parameters = catalogue.entry.members.parse(sent)
-    name = str(parameters.get("package_id", ""))
-    resource = Resource(
-        pk=read_new_id(parameters.get("id") or parse_resource_id(name)),
-        private=private or parameters.get("private", False),
-        translations=read_translations(sent),
-        **read_resource_values(sent, parameters),
-    )
-    resource.name = name or str(resource.pk)
-    if name:
-        try:
-            Resource.name.field.clean(name, None)
-        except ValidationError as error:
-            raise InvalidDatasetName(name=make_printable(name)) from error
-        if Resource.objects.known_as(name).exists() or catalogue.entry.has_name(name):
-            raise TakenDatasetName(name=name)
-    shown = catalogue.entry.show(request, resource)
-    refuse_other_members(sent, shown, catalogue.entry.members.list_stored(sent))
-    using = router.db_for_write(Resource)
+    name, using = str(parameters.get("package_id", "")), router.db_for_write(Resource)
     with begin_write_transaction(connections[using]):
+        if name and dataset is None:
+            dataset = catalogue.entry.find_dataset(request, name)
+        resource = Resource(
+            pk=read_new_id(parameters.get("id") or (not dataset and parse_resource_id(name))),
+            private=dataset.is_hidden if dataset else private or parameters.get("private", False),
+            translations=read_translations(sent),
+            **read_resource_values(sent, parameters),
+        )
+        resource.name = str(resource.pk) if dataset else name or str(resource.pk)
+        if name and not dataset:
+            _check_name(name)
+        if not (dataset or get_upload(sent)):
+            shown = catalogue.entry.show(request, resource)
+            refuse_other_members(sent, shown, catalogue.entry.members.list_stored(sent))
         try:
             with transaction.atomic(using=using):
                 resource.save(force_insert=True, using=using)
-                catalogue.entry.store(resource, sent, parameters)
         except IntegrityError as error:  # another request has added it just now
             raise TakenDatasetName(name=resource.name) from error
+        if dataset:
+            catalogue.entry.place(resource, dataset)
+        catalogue.entry.store(request, resource, sent, parameters)
     return resource
+
+
+def _check_name(name: str) -> None:
+    try:
+        Resource.name.field.clean(name, None)
+    except ValidationError as error:
+        raise InvalidDatasetName(name=make_printable(name)) from error
+    if Resource.objects.known_as(name).exists():
+        raise TakenDatasetName(name=name)
 
 
 def read_new_id(sent: object) -> uuid.UUID:
@@ -221,7 +241,7 @@ def read_new_id(sent: object) -> uuid.UUID:
 
     Raises: ``InvalidResource`` if it is not a UUID, or another resource has it as its id or name.
     """
-    if sent is None:
+    if not sent:
         return uuid.uuid4()
     resource_id = parse_resource_id(str(sent)) if isinstance(sent, str | uuid.UUID) else None
     if resource_id is None:

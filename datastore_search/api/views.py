@@ -13,6 +13,7 @@ import codecs
 import json
 from collections.abc import Callable, Generator, Mapping
 from contextlib import closing
+from time import monotonic, sleep
 from typing import Any, Final, NoReturn
 
 from django.core.exceptions import TooManyFieldsSent
@@ -21,9 +22,7 @@ from django.http import HttpRequest, HttpResponse, QueryDict
 from django.http.response import HttpResponseBase
 from django.utils.cache import add_never_cache_headers
 from django.utils.module_loading import import_string
-from django.utils.translation import gettext as _
 from rest_framework.authentication import BaseAuthentication
-from rest_framework.exceptions import ValidationError
 from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -35,6 +34,7 @@ from ..field_types import convert_to_json
 from ..guards import shares
 from ..guards.rates import check_throttles
 from ..guards.shares import Client
+from ..messages.availability import WriteBlocked
 from ..messages.requests import (
     TrailingSlash,
     UnknownAction,
@@ -51,9 +51,11 @@ from ..web.caching import NotModified, has_body, set_cache_headers
 from ..web.streams import stream_response
 from ..web.views import MAX_PARAMETERS, Answering, Question, check_parameters
 from .actions import actions
+from .actions.action import Answer
 from .authentication import VARY, check_sizes
 from .envelope import exception_handler
 from .parameters import parse_object
+from .uploads import UPLOAD, ReceiveFile, build_file_error, get_upload, uploads
 
 #: What REST framework finds in a body.
 _NO_DATA: Final = QueryDict()
@@ -65,7 +67,7 @@ class RefuseFiles(FileUploadHandler):
     """Refuse a form at its first file, before the file is read."""
 
     def new_file(self, field_name: str, *args: object, **kwargs: object) -> NoReturn:
-        raise _build_file_error(field_name)
+        raise build_file_error(field_name)
 
     def receive_data_chunk(self, raw_data: bytes, start: int) -> None:
         """Do nothing: every file is refused."""
@@ -74,14 +76,17 @@ class RefuseFiles(FileUploadHandler):
         """Do nothing: every file is refused."""
 
 
-def read_parameters(wrapped: Request, max_values: int) -> dict[str, object]:
+def read_parameters(
+    wrapped: Request, max_values: int, max_file_bytes: int = 0
+) -> dict[str, object]:
     """
     Read the parameters of a request as they were sent, with JSON of at most ``max_values``.
 
     ``check_sizes`` has accepted its size.  A parameter that is repeated in a form or a query string
-    becomes a list.
+    becomes a list.  With ``max_file_bytes`` a form may have one file.
 
-    Raises: ``BadRequest``; ``UnsupportedContentType``; ``ValidationError`` for files.
+    Raises: ``BadRequest``; ``UnsupportedContentType``; ``ValidationError`` for other files;
+    ``RequestTooLarge``; ``FileNotStored``.
     """
     request = wrapped._request  # noqa: SLF001 - Django's parser of forms, not REST framework's
     request.encoding = "utf-8"  # the charset of the content type is ignored
@@ -93,7 +98,8 @@ def read_parameters(wrapped: Request, max_values: int) -> dict[str, object]:
         return _read_form(request.body, max_values) or _flatten(request.GET)
     if request.method == "POST" and kind == "multipart/form-data":
         if not hasattr(request, "_files"):  # unless a middleware of the portal has read the form
-            request.upload_handlers = [RefuseFiles(request)]
+            handler = ReceiveFile(request, max_file_bytes) if max_file_bytes else RefuseFiles()
+            request.upload_handlers = [handler]
         try:
             parameters = _flatten(request.POST)
         except TooManyFieldsSent:
@@ -101,8 +107,9 @@ def read_parameters(wrapped: Request, max_values: int) -> dict[str, object]:
             raise
         check_parameters(sum(len(values) for _name, values in request.POST.lists()))
         for name in request.FILES:
-            raise _build_file_error(name)
-        return parameters or _flatten(request.GET)
+            if not max_file_bytes or name != UPLOAD:
+                raise build_file_error(name)
+        return {**parameters, **request.FILES.dict()} or _flatten(request.GET)
     if request.GET or not request.body:
         return _flatten(request.GET)
     if kind and kind != "application/json" and not kind.endswith("+json"):
@@ -121,10 +128,6 @@ def _read_form(body: bytes, max_values: int) -> dict[str, object]:
         if name.lstrip().startswith((b"{", b"[")):  # JSON, percent-encoded like a form
             return parse_object(name, max_values)
     return parameters
-
-
-def _build_file_error(name: str) -> ValidationError:
-    return ValidationError({name: [str(_("Files cannot be sent."))]})
 
 
 def _flatten(values: QueryDict) -> dict[str, object]:
@@ -206,6 +209,10 @@ def _encode_start(data: Mapping[str, Any], rest: Mapping[str, Any]) -> bytes:
 _ENCODER = json.JSONEncoder(ensure_ascii=False, default=convert_to_json)
 
 
+#: The time for which a request with a file waits for other changes, and that between two attempts.
+_MAX_WAIT_SECONDS: Final = 60.0
+_RETRY_SECONDS: Final = 0.1
+
 # Views --------------------------------------------------------------------------------------------
 
 
@@ -282,11 +289,14 @@ class ActionView(EnvelopeView):
         if known.is_writing and request.method != "POST":
             raise WritingByGet(action=action)
         try:
-            max_values = check_sizes(request, is_writing=known.is_writing)
-            self.sent = read_parameters(request, max_values)
-            client = Client.from_request(request) if known.is_writing else None
+            file_bytes = uploads.entry.get_max_bytes() if known.takes_file else 0
+            max_values = check_sizes(request, file_bytes, is_writing=known.is_writing)
+            self.sent = read_parameters(request, max_values, file_bytes)
+            file = get_upload(self.sent) if known.takes_file else None
+            client = Client.from_request(request) if known.is_writing and file is None else None
             with shares.process_shares.hold(client, conf.WRITE_TIMEOUT):
-                answer = known.run(request, self.sent)
+                run = known.run if file is None else self._run_in_turn
+                answer = run(request, self.sent)
         except NotModified as not_modified:
             return not_modified.response
         self.record_count = answer.record_count
@@ -308,6 +318,17 @@ class ActionView(EnvelopeView):
         return response
 
     get = post
+
+    def _run_in_turn(self, request: Request, sent: Mapping[str, object]) -> Answer:
+        """Run an action that has received a whole file: it waits, and no client sends it again."""
+        deadline = monotonic() + _MAX_WAIT_SECONDS
+        while True:
+            try:
+                return actions[self.kwargs["action"]].run(request, sent)
+            except WriteBlocked:
+                if monotonic() > deadline:
+                    raise
+            sleep(_RETRY_SECONDS)
 
     def describe_question(self) -> Question:
         """Name the action and its parameters; an action that does not exist has no name."""

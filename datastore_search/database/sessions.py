@@ -120,6 +120,12 @@ class Session:
         """
         return shares.process_shares.hold(self.client, timedelta(milliseconds=self.timeout_ms))
 
+    def contain_failure(self) -> AbstractContextManager[None]:
+        """Run a part of a read without which it can go on: a failure leaves the session usable."""
+        return (
+            _open_savepoint(self.connection) if self.connection.in_atomic_block else nullcontext()
+        )
+
     def watch_statements(self, limit: timedelta | None = None) -> AbstractContextManager[None]:
         """Watch the connection during a block, as if the session ran its statements."""
         if self.client is None:

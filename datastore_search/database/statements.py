@@ -273,7 +273,14 @@ def _build_limits(lock_timeout: timedelta, timeout: timedelta) -> sql.Composed:
     return _LIMITS.format(lock_ms=sql.Literal(lock_ms), ms=sql.Literal(ms))
 
 
-class Report(partial[Any]):
+class Call(partial[Any]):
+    """A call that has the name of its function, which Django logs where a robust one fails."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.func, name)
+
+
+class Report(Call):
     """What ``transaction.on_commit`` calls also after a COMMIT of which no answer has arrived."""
 
 

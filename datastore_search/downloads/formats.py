@@ -35,6 +35,7 @@ class DumpFormat:
 
     ``package`` is an optional library that writes it.  A format that ``needs_places`` is offered
     only for records with places.  The first row of one that ``has_header`` names the columns.
+    One that ``is_stored`` may be kept as a file of a version of a public resource.
     """
 
     name: str
@@ -45,6 +46,7 @@ class DumpFormat:
     has_header: bool = False
     package: str = ""
     needs_places: bool = False
+    is_stored: bool = False
 
     @property
     def extension(self) -> str:
@@ -86,7 +88,14 @@ class DumpFormat:
 
 formats: Table[DumpFormat] = Table("download formats")
 formats.add(
-    DumpFormat("csv", "CSV", "text/csv", partial(write_delimited, delimiter=","), has_header=True),
+    DumpFormat(
+        "csv",
+        "CSV",
+        "text/csv",
+        partial(write_delimited, delimiter=","),
+        has_header=True,
+        is_stored=True,
+    ),
     DumpFormat(
         "csv-excel", gettext_lazy("CSV for Excel"), "text/csv", write_excel_csv, has_header=True
     ),

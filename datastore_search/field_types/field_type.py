@@ -49,9 +49,15 @@ class DuckDBTexts(NamedTuple):
     lossless_conditions: tuple[tuple[str, ...], ...] = ()
 
 
-def match_and_cast(pattern: str, column_type: str) -> str:
-    """Build DuckDB's condition of texts that match a pattern, and that it can cast to a type."""
-    return f"regexp_full_match({{v}}, '{pattern}') AND try_cast({{v}} AS {column_type}) IS NOT NULL"
+def match_and_cast(pattern: str, column_type: str, test: str = "IS NOT NULL") -> str:
+    """Build DuckDB's condition of texts that match a pattern and whose cast to a type is tested."""
+    guard = f"regexp_full_match({{v}}, '{pattern}')"
+    return build_guarded(guard, f"try_cast({{v}} AS {column_type}) {test}")
+
+
+def build_guarded(guard: str, condition: str) -> str:
+    """Build a condition that is tested only where a guard holds: a cast that fails is slow."""
+    return f"CASE WHEN {guard} THEN {condition} ELSE false END"
 
 
 #: Writes a text as JSON in DuckDB, and a date or a time.

@@ -123,11 +123,11 @@ def _build_type(
 # The entries --------------------------------------------------------------------------------------
 
 _DAY_TEXTS = match_and_cast(_DATE, "DATE") + _AFTER_CHRIST
-_ZONED_TEXTS = (
-    match_and_cast(rf"{_DATE}[T ][0-9]{{2}}:[0-9]{{2}}({_SECONDS})?{_ZONE}", "TIMESTAMPTZ")
+_ZONED_TEXTS = match_and_cast(
+    rf"{_DATE}[T ][0-9]{{2}}:[0-9]{{2}}({_SECONDS})?{_ZONE}",
+    "TIMESTAMPTZ",
     # In UTC a day may be of another year.
-    + " AND try_cast({v} AS TIMESTAMPTZ) BETWEEN TIMESTAMPTZ '0001-01-01 00:00:00+00'"
-    " AND TIMESTAMPTZ '9999-12-31 23:59:59.999999+00'"
+    "BETWEEN TIMESTAMPTZ '0001-01-01 00:00:00+00' AND TIMESTAMPTZ '9999-12-31 23:59:59.999999+00'",
 )
 _TIME_TEXTS = match_and_cast(r"[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{0,5}[1-9])?", "TIME")
 

@@ -17,7 +17,14 @@ from typing import Any
 
 from django.utils.translation import gettext_lazy as _
 
-from .field_type import SCALAR_OPERATORS, DuckDBTexts, FieldType, Ordered, match_and_cast
+from .field_type import (
+    SCALAR_OPERATORS,
+    DuckDBTexts,
+    FieldType,
+    Ordered,
+    build_guarded,
+    match_and_cast,
+)
 from .json_values import (
     EXACT,
     MAX_DIGITS_AFTER_POINT,
@@ -209,9 +216,9 @@ def _select_digits(text: str) -> str:
 # The entries --------------------------------------------------------------------------------------
 
 _CONSTANTS = "{v} IN ('NaN', 'Infinity', '-Infinity')"
-_SHORTEST_DOUBLE = (
-    "CAST(try_cast({v} AS DOUBLE) AS VARCHAR) IN ({v}, {v} || '.0')"
-    " AND {v} NOT IN ('-0', '-0.0', 'nan', 'inf', '-inf')"
+_SHORTEST_DOUBLE = build_guarded(
+    "regexp_matches({v}, '^-?[0-9]')",
+    "CAST(try_cast({v} AS DOUBLE) AS VARCHAR) IN ({v}, {v} || '.0') AND {v} NOT IN ('-0', '-0.0')",
 )
 _UNIFORM_DOUBLES = ("NOT ends_with({v}, '.0')", "contains({v}, '.') OR contains({v}, 'e')")
 

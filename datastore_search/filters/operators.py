@@ -4,21 +4,24 @@ The operators of ``filters``: one table, from which grammar, SQL, pages and docu
 Equality is containment of a JSON document that holds field and value: an index answers it, and the
 planner estimates it (``docs/decisions/0004``).
 
+An operator may have an expression of DuckDB's, too, which is true of the same records.
+
 Source: CKAN 2.12 for ``eq``, ``in``, ``lt``, ``lte``, ``gt`` and ``gte``; it has no others.
 """
 
 from __future__ import annotations
 
+import json
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from decimal import Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from enum import Enum
 from functools import partial
 from itertools import product
 from operator import add
-from typing import LiteralString, cast
+from typing import LiteralString, NamedTuple, cast
 
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
@@ -37,6 +40,7 @@ from ..field_types import (
     field_types,
     parse_values,
 )
+from ..field_types.json_values import EXACT
 from ..messages import shorten
 from ..messages.search import InvalidFilterOperand, InvalidFilterValue
 from .names import ID
@@ -46,7 +50,7 @@ from .words import WITHOUT_ACCENTS, build_pattern, compile_candidates, fold_case
 MAX_SHOWN_LENGTH = 100
 
 #: Up to this many values, each is looked up in the index; above, the field is compared with all.
-_MAX_INDEXED_VALUES = 10
+MAX_INDEXED_VALUES = 10
 
 #: Of longer texts case counts: the search vector has no word of more than 2 kB.
 _MAX_FOLDED_LENGTH = 500
@@ -146,7 +150,7 @@ class Comparing:
     def _contain(self, given: list[str]) -> Clause:
         name = self.field
         clauses: list[Clause] = []
-        if len(given) > _MAX_INDEXED_VALUES:
+        if len(given) > MAX_INDEXED_VALUES:
             clauses = [Clause(sql.SQL("data -> %s = ANY(%s::jsonb[])"), [name, given])]
         else:
             for text in given:
@@ -198,12 +202,46 @@ class Comparing:
         return self.operand
 
 
+class Folding(NamedTuple):
+    """
+    How PostgreSQL compares texts.
+
+    ``letters`` are those that DuckDB may find otherwise where case is ignored; None where the case
+    of a letter depends on those beside it.
+    """
+
+    is_by_code_point: bool
+    letters: frozenset[str] | None
+
+
+@dataclass(frozen=True, slots=True)
+class DuckDBField:
+    """
+    A field in DuckDB's SQL: its ``value``, of a ``type``, and its ``text`` as ``->>`` gives it.
+
+    The type is VARCHAR where DuckDB's type of the field does not hold all values.  ``bind`` makes
+    a parameter.
+    """
+
+    value: str
+    text: str
+    type: str
+    bind: Callable[[object], str]
+    read_folding: Callable[[], Folding]
+
+
+#: Compiles a comparison for DuckDB: true or false, never null, so that it can be negated.  None
+#: where DuckDB may find other records than PostgreSQL.
+DuckDBCompiler = Callable[[Comparing, DuckDBField], str | None]
+
+
 @dataclass(frozen=True, slots=True)
 class Operator:
     """
     One operator.
 
     ``compile`` compiles a comparison; None where the type of the field does not have the operator.
+    ``compile_duckdb`` compiles it for DuckDB, where that finds the same records.
 
     ``words`` are those of a condition on a page, with ``%(field)s`` and ``%(value)s``; the values
     of a list are ``%(value1)s``, ``%(value2)s`` and so on, too.  ``label`` is between a field and a
@@ -225,6 +263,11 @@ class Operator:
     label: str | Promise = ""
     words_if_false: str | Promise = ""
     label_if_false: str | Promise = ""
+    compile_duckdb: DuckDBCompiler = lambda _asked, _field: None
+
+    def is_negative(self, operand: object) -> bool:
+        """Return whether it finds the records that another operator does not."""
+        return self.name in {"ne", "ine"} or (self.name == "isnull" and not operand)
 
     def choose_words(self, operand: object) -> str:
         return str(self.words_if_false if operand is False and self.words_if_false else self.words)
@@ -336,13 +379,17 @@ def _compile_part(
     return join_clauses([exact, candidates], "AND")
 
 
+def _spell_sharp_s(part: str) -> Iterator[str]:
+    pieces = _SHARP_S.split(part, maxsplit=_MAX_SHARP_S)
+    choices = product(("ss", "ß"), repeat=len(pieces) - 1)
+    return ("".join(map(add, pieces, [*letters, ""])) for letters in choices)
+
+
 def _compile_part_ignoring_case(asked: Comparing, condition: LiteralString) -> Clause | None:
     """Search for each spelling of a part, as the index knows each by itself."""
     if Operators.TEXT not in asked.kind.operators:
         return None
-    pieces = _SHARP_S.split(asked.require_text(), maxsplit=_MAX_SHARP_S)
-    choices = product(("ss", "ß"), repeat=len(pieces) - 1)
-    parts = ("".join(map(add, pieces, [*letters, ""])) for letters in choices)
+    parts = _spell_sharp_s(asked.require_text())
     clauses = (_compile_part(replace(asked, operand=p), condition, fold_case(p)) for p in parts)
     first, *others = (clause for clause in clauses if clause)
     if not others:
@@ -367,12 +414,108 @@ def _compile_contains(asked: Comparing) -> Clause | None:
     return Clause(sql.SQL("data @> %s::jsonb"), [f"{{{dump_json(name)}:{text}}}"])
 
 
+# In DuckDB ----------------------------------------------------------------------------------------
+
+_INTEGER_BITS = {"SMALLINT": 16, "INTEGER": 32, "BIGINT": 64}
+
+
+def _read_json_text(json_text: str) -> str:
+    """Return the text of a canonical JSON value, as ``->>`` gives it."""
+    if json_text.startswith('"'):
+        return cast("str", json.loads(json_text))
+    return format(Decimal(json_text), "f") if json_text[0] in "-0123456789" else json_text
+
+
+def _fit_number(text: str, column: DuckDBField, order: str) -> Decimal | bool:
+    """
+    Round a number to the decimals of a column, so that a comparison finds the same values.
+
+    True for one that is greater than all values of the column, false for one that is less.
+    """
+    number, scale, low = Decimal(text), 0, Decimal(-(2 ** (_INTEGER_BITS.get(column.type, 64) - 1)))
+    high = -low
+    if column.type not in _INTEGER_BITS:
+        width, scale = map(int, column.type.removeprefix("DECIMAL(")[:-1].split(","))
+        high = Decimal(10) ** (width - scale)
+        low = -high + Decimal(1).scaleb(-scale)
+    if not number.is_finite():
+        return number.is_nan() or number > 0
+    rounding = ROUND_CEILING if order in {"<", ">="} else ROUND_FLOOR
+    rounded = number.quantize(Decimal(1).scaleb(-scale), rounding, EXACT)
+    return rounded if low <= rounded < high else rounded > 0
+
+
+def _equal_in_duckdb(asked: Comparing, column: DuckDBField, values: Sequence[Json]) -> str | None:
+    kind, is_typed = asked.kind, column.type != "VARCHAR"
+    if kind.is_nested or (kind.is_number and not is_typed):
+        return None
+    given = [each for each in asked.read_values(kind.parse_operand, values) if each is not None]
+    marks = list[str]()
+    for text in (_read_json_text(each) for each in given if each != "null"):
+        if column.type.startswith("DECIMAL"):
+            fitted = _fit_number(text, column, "<")
+            if isinstance(fitted, bool) or fitted != Decimal(text):
+                continue  # no value of the column has so many digits
+        marks.append(f"try_cast({column.bind(text)} AS {column.type})")
+    parts = [f"{column.value} IS NULL"] if "null" in given and not asked.is_id else []
+    parts += [f"coalesce({column.value} IN ({', '.join(marks)}), false)"] if marks else []
+    return f"({' OR '.join(parts)})" if parts else "false"
+
+
+def _differ_in_duckdb(asked: Comparing, column: DuckDBField) -> str | None:
+    equal = _equal_in_duckdb(asked, column, [asked.operand])
+    return equal and f"NOT {equal}"
+
+
+def _order_in_duckdb(asked: Comparing, column: DuckDBField, order: str) -> str | None:
+    kind, is_typed = asked.kind, column.type != "VARCHAR"
+    if kind.is_text and not column.read_folding().is_by_code_point:
+        return None
+    if not (kind.is_text or kind.is_moment or (is_typed and (kind.is_number or kind.is_boolean))):
+        return None
+    text = asked.read_bound(asked.operand)
+    if text is None:
+        return "false"
+    bound: Decimal | bool | str = _read_json_text(text)
+    if kind.is_number and not kind.is_double:
+        bound = _fit_number(str(bound), column, order)
+    if isinstance(bound, bool):
+        is_less = "true" if bound is order.startswith("<") else "false"
+        return f"({column.value} IS NOT NULL AND {is_less})"
+    compared = f"{column.value} {order} try_cast({column.bind(str(bound))} AS {column.type})"
+    if not kind.is_moment:
+        return f"coalesce({compared}, false)"
+    # PostgreSQL compares the texts of moments; one may be no moment of DuckDB's.
+    return f"coalesce({compared}, {column.text} {order} {column.bind(str(bound))}, false)"
+
+
+def _match_in_duckdb(asked: Comparing, column: DuckDBField, function: str) -> str | None:
+    """Search for a part of a text; ignoring case, where both fold its letters alike."""
+    if Operators.TEXT not in asked.kind.operators or asked.operator[0] == "u":
+        return None
+    part = asked.require_text()
+    if asked.operator[0] != "i":
+        return f"coalesce({function}({column.text}, {column.bind(part)}), false)"
+    spelling, letters = fold_case(part), column.read_folding().letters
+    parts = [*_spell_sharp_s(part)]
+    if spelling == WITHOUT_ACCENTS or letters is None or not letters.isdisjoint("".join(parts)):
+        return None
+    marks = [spelling.replace("{0}", column.bind(each)) for each in parts]
+    text = spelling.replace("{0}", column.text)
+    return f"coalesce({' OR '.join(f'{function}({text}, {each})' for each in marks)}, false)"
+
+
+def _is_empty_in_duckdb(asked: Comparing, column: DuckDBField) -> str:
+    return f"({column.value} IS {'' if asked.operand else 'NOT '}NULL)"
+
+
 # The table ----------------------------------------------------------------------------------------
 
 _EQUAL, _DIFFERENT = _("%(field)s: %(value)s"), _("%(field)s is not %(value)s")
 _CONTAINS = _("%(field)s contains “%(value)s”")
 _BEGINS = _("%(field)s begins with “%(value)s”")
 _SIGNS = {"<=": "≤", ">=": "≥"}
+_DUCKDB_FUNCTIONS = {_HAS_PART: "contains", _HAS_START: "starts_with"}
 
 
 def _build_order(
@@ -387,6 +530,7 @@ def _build_order(
         lambda asked: asked.compile_order(order, asked.operand),
         order=order,
         label=label,
+        compile_duckdb=partial(_order_in_duckdb, order=order),
     )
 
 
@@ -403,7 +547,16 @@ def _build_match(
         run = partial(_compile_part_ignoring_case, condition=condition)
     elif name.startswith("u"):
         run = partial(_compile_part, condition=condition, spelling=WITHOUT_ACCENTS)
-    return Operator(name, about, words, run, Operand.TEXT, counts_as_text=True, label=label)
+    return Operator(
+        name,
+        about,
+        words,
+        run,
+        Operand.TEXT,
+        counts_as_text=True,
+        label=label,
+        compile_duckdb=partial(_match_in_duckdb, function=_DUCKDB_FUNCTIONS[condition]),
+    )
 
 
 operators: Mapping[str, Operator] = {
@@ -415,6 +568,7 @@ operators: Mapping[str, Operator] = {
             _EQUAL,
             lambda asked: asked.compile_in([asked.operand]),
             label=pgettext_lazy("operator", "is"),
+            compile_duckdb=lambda asked, column: _equal_in_duckdb(asked, column, [asked.operand]),
         ),
         Operator(
             "ieq",
@@ -429,6 +583,9 @@ operators: Mapping[str, Operator] = {
             _EQUAL,
             lambda asked: asked.compile_in(cast("Sequence[Json]", asked.operand)),
             Operand.LIST,
+            compile_duckdb=lambda asked, column: _equal_in_duckdb(
+                asked, column, cast("Sequence[Json]", asked.operand)
+            ),
         ),
         _build_order("lt", _("Less than."), "<"),
         _build_order("lte", _("Less than or equal to."), "<=", pgettext_lazy("operator", "to")),
@@ -442,6 +599,7 @@ operators: Mapping[str, Operator] = {
             _DIFFERENT,
             lambda asked: _negate(asked.compile_in([asked.operand])),
             label=pgettext_lazy("operator", "is not"),
+            compile_duckdb=_differ_in_duckdb,
         ),
         Operator(
             "ine",
@@ -457,6 +615,7 @@ operators: Mapping[str, Operator] = {
             _compile_contains,
             counts_as_text=True,
             label=pgettext_lazy("operator", "contains"),
+            compile_duckdb=partial(_match_in_duckdb, function="contains"),
         ),
         _build_match("icontains", _("Contains the text, ignoring case."), _CONTAINS, _HAS_PART),
         _build_match(
@@ -490,6 +649,7 @@ operators: Mapping[str, Operator] = {
             label=pgettext_lazy("operator", "is empty"),
             words_if_false=_("%(field)s is not empty"),
             label_if_false=pgettext_lazy("operator", "is not empty"),
+            compile_duckdb=_is_empty_in_duckdb,
         ),
     )
 }

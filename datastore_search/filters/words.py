@@ -30,8 +30,8 @@ _UNSPACED_LETTER = re.compile(f"[{UNSPACED_LETTERS}]")
 _UNSPACED_RUN = re.compile(rf"[{UNSPACED_LETTERS}](?:[{UNSPACED_LETTERS}]|[^\w\s])*")
 
 #: Letters whose strokes and dots are not separate marks, and their plain letters.
-_STROKED, _PLAIN = "đĐłŁøØħĦŧŦıðÐ", "dDlLoOhHtTidD"
-_STROKES = str.maketrans(_STROKED, _PLAIN)
+STROKED, PLAIN = "đĐłŁøØħĦŧŦıðÐ", "dDlLoOhHtTidD"
+_STROKES = str.maketrans(STROKED, PLAIN)
 
 #: Diacritics of Latin, Greek and Cyrillic letters.  Marks of other scripts may be vowels.
 _DIACRITICS: LiteralString = r"[\u0300-\u036f]"
@@ -40,7 +40,7 @@ _DIACRITICS_PATTERN = re.compile(_DIACRITICS)
 #: The SQL of ``remove_diacritics``, over a text.
 WITHOUT_DIACRITICS: LiteralString = (
     "normalize(translate(regexp_replace(normalize({}, NFD),"
-    f" '{_DIACRITICS}', '', 'g'), '{_STROKED}', '{_PLAIN}'), NFC)"
+    f" '{_DIACRITICS}', '', 'g'), '{STROKED}', '{PLAIN}'), NFC)"
 )
 
 #: SQL over ``{0}`` that ignores case and accents: ASCII has none, and σ and ß have two spellings.

@@ -74,6 +74,11 @@ class WriteBlocked(TemporarilyUnavailable):
     message = _("Another change of the resource has not ended yet. Try again in a moment.")
 
 
+class FileNotStored(TemporarilyUnavailable):
+    wait = 60
+    message = _("The file cannot be stored or read at the moment.")
+
+
 class WriteTooSlow(TemporarilyUnavailable):
     wait = 60
     message = _(

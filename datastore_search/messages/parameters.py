@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from django.utils.translation import gettext_lazy as _
@@ -19,6 +19,11 @@ class InvalidParameter(DatastoreError):
         super().__init__(**values)
         if parameter:
             self.parameter = parameter
+
+    @property
+    def members(self) -> Mapping[str, Any]:
+        """What the answer says beside the message, as further members of ``error``."""
+        return {}
 
 
 class InvalidParameters(DatastoreError):

@@ -31,6 +31,14 @@ class InvalidContentLength(BadRequest):
     message = _("The header “Content-Length” is not a number.")
 
 
+class FormBrokenOff(BadRequest):
+    message = _("The form ends before its last part is complete.")
+
+
+class FormTooSlow(BadRequest):
+    message = _("The form did not arrive within %(minutes)s minutes.")
+
+
 class TooManyParameters(BadRequest):
     message = _("The request has more than %(most)s parameters.")
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from django.utils.translation import gettext_lazy as _
 
 from .parameters import InvalidParameter
@@ -71,6 +74,10 @@ class InvalidRecord(InvalidParameter):
 
     parameter = "records"
     message = _("Record %(record)s: field “%(field)s” has type %(type)s and cannot hold %(value)s.")
+
+    @property
+    def members(self) -> Mapping[str, Any]:
+        return {"records_row": self.values["record"] - 1}
 
 
 class NumberTooLong(InvalidRecord):

@@ -8,6 +8,7 @@ resource points to the table version that it serves.
 from .aliases import MAX_ALIAS_LENGTH, Alias, check_alias, validate_alias
 from .base import RESOURCE_ID, parse_resource_id
 from .resources import (
+    MAX_ORDER_INDEXES,
     Field,
     IndexKind,
     Reader,
@@ -19,12 +20,10 @@ from .resources import (
 )
 from .table_versions import (
     Origin,
-    Profiles,
     TableSettings,
     TableVersion,
     drop_deleted_tables,
     drop_tables_on_commit,
-    read_profiles,
 )
 from .translations import (
     MAX_LABEL_LENGTH,

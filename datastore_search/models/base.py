@@ -47,8 +47,9 @@ class ReportedQuerySet(models.QuerySet[_Model_co]):
     """Rows whose updates are reported, for which Django sends no signal."""
 
     def update(self, **values: Any) -> int:
-        report_change(self)
-        return super().update(**values)
+        with transaction.atomic(using=self.db, savepoint=False):  # the report is of a commit
+            report_change(self)
+            return super().update(**values)
 
     update.alters_data = True  # type: ignore[attr-defined] # Django's mark
 

@@ -75,7 +75,7 @@ class IndexKind(models.TextChoices):
 
 
 #: Fields of a table whose order is indexed, at most: each index costs time with each record.
-_MAX_ORDER_INDEXES = 32
+MAX_ORDER_INDEXES = 32
 
 
 # Fields -------------------------------------------------------------------------------------------
@@ -422,6 +422,10 @@ class Resource(GuardedModel):
     def types(self) -> dict[str, str]:
         return {field.name: field.type for field in self.schema}
 
+    @property
+    def ordered_fields(self) -> frozenset[str]:
+        return frozenset(field.name for field in self.schema if field.has_order_index)
+
     @cached_property
     def infos(self) -> Mapping[str | None, Mapping[str, Mapping[str, Any]]]:
         """Map an active language to the data dictionary entries, by the fields' names."""
@@ -465,8 +469,8 @@ class Resource(GuardedModel):
         return TableSettings(self.language, self.index_kinds, weights)
 
     def choose_indexes(self, names: Mapping[str, str]) -> Indexes:
-        """Choose the next table's indexes; ``names`` maps short fields' names to their types."""
+        """Choose a table's indexes; ``names`` maps the fields to order by to their types."""
         kinds = self.index_kinds
         orders = [name for name, kind in names.items() if field_types[kind].ordered in kinds]
-        chosen = orders[:_MAX_ORDER_INDEXES]
+        chosen = orders[:MAX_ORDER_INDEXES]
         return Indexes(kinds, {name: field_types[names[name]].sort_expression for name in chosen})

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
@@ -11,6 +10,7 @@ from django.db import connections, models, router, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.utils.translation import gettext_lazy as _
 
+from ..contributions import Hook
 from ..database.placement import is_wanted
 from ..database.tables import (
     drop_record_table,
@@ -20,6 +20,12 @@ from ..database.tables import (
     reserve_table_id,
 )
 from .base import PrimaryManager
+
+#: Called with the types of fields by name when a load has filled a table, which may not be served
+#: yet, and again after the load: begins to copy the records, and returns what waits for the end.
+copier: Hook[Callable[[TableVersion, Mapping[str, str]], Callable[[], object]]] = Hook(
+    "copier of new records", lambda _version, _types: lambda: None
+)
 
 
 class Origin(models.TextChoices):
@@ -61,8 +67,8 @@ class TableVersion(models.Model):
     record_count = models.BigIntegerField(_("records"), default=0)
     #: How many records have the common values of some fields, by field and value as JSON text.
     value_counts = models.JSONField(default=dict, editable=False)
-    #: The statistics of each field's values, by its name (``files.publishing.profiles``).
-    profiles = models.JSONField(default=dict, editable=False)
+    #: Of the version before, which may write it during an upgrade; the next version removes it.
+    profiles = models.JSONField(default=dict, db_default={}, editable=False)
     #: A digest of what the records were made of; empty once anything else has changed them.
     fingerprint = models.CharField(max_length=64, blank=True, editable=False)
     #: The format in which files wrote the values of each field (``files.types``), by its name.
@@ -91,32 +97,6 @@ class TableVersion(models.Model):
         super().save(*args, **options)
 
     save.alters_data = True  # type: ignore[attr-defined] # Django's mark
-
-
-@dataclass(frozen=True, slots=True)
-class Profiles:
-    """Statistics of fields' values by name, of the records as they are."""
-
-    fields: Mapping[str, Mapping[str, Any]]
-    record_count: int
-    created_at: datetime
-
-
-def read_profiles(table_version_id: int | None, *, using: str) -> Profiles | None:
-    """
-    Read the profiles of a table version, which no search needs; None unless they are current.
-
-    Others have values of records that were changed or deleted.
-    """
-    if table_version_id is None:
-        return None
-    wanted = TableVersion.objects.using(using).filter(pk=table_version_id)
-    found = wanted.values_list("profiles", "fingerprint", "record_count").first()
-    profiles, *current = found or ({}, "", 0)
-    if not profiles or [profiles["fingerprint"], profiles["records"]] != current:
-        return None
-    created_at = datetime.fromisoformat(profiles["created_at"])
-    return Profiles(profiles["fields"], profiles["records"], created_at)
 
 
 # Deleting -----------------------------------------------------------------------------------------

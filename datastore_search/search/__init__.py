@@ -22,10 +22,12 @@ from .query import (
 )
 from .reads import (
     ConsistentRead,
+    Profiles,
     Relation,
     StaleVersion,
     VersionKey,
     build_relation,
+    find_profiles,
     open_snapshot,
     retry_if_stale,
     translate_database_errors,

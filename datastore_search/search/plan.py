@@ -17,17 +17,26 @@ from typing import Final, LiteralString
 
 from psycopg import sql
 
+from ..contributions import Hook
 from ..field_types import field_types
 from ..filters import (
     MAX_FULL_TEXT_FIELDS,
     TRUE,
+    And,
     Clause,
+    Comparison,
+    Condition,
+    In,
+    Or,
     compile_value_key,
     compose,
     join_with_commas,
 )
 from ..filters.names import ID, SortKey
+from ..filters.operators import INDEXED_OPERATORS, MAX_INDEXED_VALUES, operators
 from ..guards.cache import BoundedCache
+from ..models import Resource
+from ..signals import orders_wanted
 from .query import MAX_NARROW_ENTRIES, MAX_NARROW_FIELDS, MAX_WIDE_ENTRIES, BoundQuery, Columns
 from .reads import ConsistentRead, Relation, VersionKey
 from .records import FoundRecords
@@ -37,6 +46,9 @@ _MAX_SORTED_MATCHES = 20_000
 
 #: Up to this many whole records are sorted; above, their keys alone.
 _MAX_SORTED_RECORDS = 1_000
+
+#: Fewer records are sorted without an index as fast as with one.
+_MIN_ORDERED_RECORDS = 2_000
 
 #: A window has this many records more than are expected to fill the page.
 _WINDOW_MARGIN = 1_000
@@ -332,19 +344,19 @@ class RankSort(Plan):
 
 
 @dataclass(frozen=True, slots=True)
-class TopMatchesLookup(Plan):
-    """Look up the records of the page, which are among the ``top`` that were ranked before."""
+class PageLookup(Plan):
+    """Look up the records of the page by their ids, in the order of these, with their ranks."""
 
-    top: TopMatches = field(kw_only=True)
+    ids: Sequence[int] = field(kw_only=True)
+    ranks: Sequence[Sequence[float]] = field(kw_only=True, default=())
 
     def select(self) -> Clause:
-        page = slice(self.bound.query.offset, self.bound.end)
-        lists = [each[page] for each in (self.top.ids, *self.top.ranks)]
-        columns = sql.SQL(", ".join(["_id", *_RANK_NAMES[: len(self.bound.ranks)]]))
+        lists = [self.ids, *self.ranks]
+        columns = sql.SQL(", ".join(["_id", *_RANK_NAMES[: len(self.ranks)]]))
         return Clause(
             sql.SQL(
                 "SELECT {columns}, data FROM unnest({lists}) WITH ORDINALITY"
-                " AS top ({columns}, position) JOIN {source} USING (_id) ORDER BY position"
+                " AS page ({columns}, position) JOIN {source} USING (_id) ORDER BY position"
             ).format(
                 columns=columns,
                 lists=sql.SQL(", ".join(["%s::bigint[]", *["%s::float8[]"] * len(lists[1:])])),
@@ -519,6 +531,83 @@ def keep_top_matches(key: TopMatchesKey, head: Sequence[bytes | None], *, is_cou
         top_matches_cache.add(key, TopMatches(numbers, values, known))
 
 
+# Pages that others find ---------------------------------------------------------------------------
+
+#: PostgreSQL scans smaller tables fast, and skips as many keys of an index.
+_MIN_SCANNED_RECORDS = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class FoundPage:
+    """The ids of a page in its order; ``total`` is the number of matches, if it is wanted."""
+
+    ids: Sequence[int]
+    total: int | None
+
+
+#: Finds a page of the version that is read; None leaves it to PostgreSQL.
+page_finder: Hook[Callable[[ConsistentRead, BoundQuery], FoundPage | None] | None] = Hook(
+    "finder of pages", None
+)
+
+
+def find_page(
+    read: ConsistentRead, bound: BoundQuery, total: int | None, *, is_counted: bool = False
+) -> FoundPage | None:
+    """
+    Find a page of a large table whose records PostgreSQL would scan, sort or skip.
+
+    ``total`` is the number of matches, where it is known.  If it ``is_counted`` by
+    PostgreSQL, the finder was asked before about conditions without an index.
+    """
+    query, relation, finder = bound.query, bound.relation, page_finder.entry
+    if finder is None or query.q or query.q_fields or bound.is_distinct or bound.end is None:
+        return None
+    if (relation.record_count or 0) < _MIN_SCANNED_RECORDS:
+        return None
+    if query.filters and not any(_has_index(each, relation) for each in query.filters):
+        return None if is_counted else finder(read, bound)
+    if bound.is_by_id or total is None or total <= _MAX_SORTED_MATCHES:
+        return None
+    # PostgreSQL sorts by further keys as it scans the index of the first.
+    is_ordered = _has_index_order(bound, most_keys=1 + bound.is_unfiltered * len(bound.sort))
+    return finder(read, bound) if query.offset >= _MIN_SCANNED_RECORDS or not is_ordered else None
+
+
+def report_wanted_orders(read: ConsistentRead, bound: BoundQuery) -> None:
+    """Report the fields whose order a query of a larger table needs, and has no index."""
+    relation, query = bound.relation, bound.query
+    if (relation.record_count or 0) < _MIN_ORDERED_RECORDS:
+        return
+    names = [key.field for key in bound.sort[:1]]
+    names += [
+        each.field
+        for each in query.filters
+        if isinstance(each, Comparison) and operators[each.operator].order
+    ]
+    if bound.is_distinct and len(bound.fields) == 1:
+        names.append(bound.fields[0][0])
+    missing = relation.types.keys() - relation.ordered
+    if wanted := [name for name in dict.fromkeys(names) if name in missing]:
+        orders_wanted.send_robust(Resource, resource=read.resource, names=wanted)
+
+
+def _has_index(condition: Condition, relation: Relation) -> bool:
+    """Return whether PostgreSQL finds the records that meet a condition by an index."""
+    if isinstance(condition, And | Or):
+        parts = [_has_index(each, relation) for each in condition.conditions]
+        return any(parts) if isinstance(condition, And) else all(parts)
+    if isinstance(condition, In):
+        is_short = len(condition.values) <= MAX_INDEXED_VALUES
+        return condition.field == ID or (relation.has_value_index and is_short)
+    name, operator = condition.field, operators[condition.operator]
+    if operator.order:
+        return name == ID or name in relation.ordered
+    if operator.counts_as_text and not field_types[relation.types.get(name, "int8")].is_nested:
+        return relation.substring_index is not None and operator.name in INDEXED_OPERATORS
+    return relation.has_value_index and not operator.is_negative(condition.value)
+
+
 # The choice ---------------------------------------------------------------------------------------
 
 
@@ -539,8 +628,12 @@ def choose_plans(
         skips = counts_matches and is_ordered and not (query.filters or query.q or query.q_fields)
         return [SkipScan(bound, counts_matches=True), grouping] if skips else [grouping]
     if bound.is_ranked:
-        rank = RankSort(bound, counts_matches, lists_top=lists_top)
-        return [TopMatchesLookup(bound, top=top) if top else rank]
+        ranking: Plan = RankSort(bound, counts_matches, lists_top=lists_top)
+        if top is not None:
+            page = slice(query.offset, bound.end)
+            ranks = [each[page] for each in top.ranks]
+            ranking = PageLookup(bound, ids=top.ids[page], ranks=ranks)
+        return [ranking]
     if bound.is_by_id and (bound.is_unfiltered or bound.is_id_range):
         return [KeyScan(bound) if bound.is_unfiltered else IndexScan(bound)]
     if not _has_index_order(bound):
@@ -568,12 +661,12 @@ def choose_stream_plan(bound: BoundQuery, count: Callable[[], int]) -> Plan:
     return Sort(bound) if _choose_window(bound, total) is None else IndexScan(bound)
 
 
-def _has_index_order(bound: BoundQuery) -> bool:
+def _has_index_order(bound: BoundQuery, most_keys: int = 1) -> bool:
     if bound.is_by_id or bound.is_ranked or bound.is_distinct:
         return bound.is_by_id
     key = bound.sort[0]
     return (
-        len(bound.sort) == 1
+        len(bound.sort) <= most_keys
         and key.field in bound.relation.ordered
         and key.nulls_first in {None, key.descending}
     )

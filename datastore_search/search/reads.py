@@ -10,8 +10,9 @@ nothing is described twice.  When the resource has changed, the read is retried
 
 from __future__ import annotations
 
+import logging
 import uuid
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -37,6 +38,7 @@ from ..guards.cache import BoundedCache
 from ..guards.shares import Client
 from ..messages.access import RecordsMissing, UnknownResource
 from ..messages.availability import (
+    ClientDisconnected,
     QueryTooSlow,
     ReadBlocked,
     TemporarilyUnavailable,
@@ -45,6 +47,8 @@ from ..messages.availability import (
 from ..messages.search import InvalidFullTextQuery
 from ..models import RESOURCE_ID, Alias, IndexKind, Resource, parse_resource_id
 from .records import FoundRecords, RecordSizes, collect_records
+
+logger = logging.getLogger(__name__)
 
 #: Attempts to read a resource that changes meanwhile.  The last one reads a snapshot, which only
 #: the replacement of the whole table disturbs.
@@ -142,7 +146,7 @@ class ConsistentRead:
         """
         version = self._version
         versioned = statement if version is None else compose(_VERSIONED, version, statement)
-        with self._trace("rows"):
+        with self.trace("rows"):
             rows = self.session.fetch_rows(versioned, limit=limit)
         if version is None:
             return rows
@@ -161,7 +165,7 @@ class ConsistentRead:
         """
         version = self._version
         versioned = statement if version is None else compose(_VERSIONED, version, statement)
-        with self._trace("records"):
+        with self.trace("records"):
             found = self.session.fetch_texts(
                 versioned, collect_records, batch_rows=batch_rows, is_scan=is_scan
             )
@@ -186,7 +190,7 @@ class ConsistentRead:
         """
         connection = self.connection
         text = sql.SQL("COPY ({}) TO STDOUT ({})").format(statement.text, options)
-        with self._trace("copy"), connection.wrap_database_errors, connection.cursor() as cursor:
+        with self.trace("copy"), connection.wrap_database_errors, connection.cursor() as cursor:
             merged = ClientCursor(connection.connection).mogrify(text, statement.parameters)
             with cursor.cursor.copy(merged.encode()) as rows:
                 yield rows
@@ -196,7 +200,7 @@ class ConsistentRead:
         if self._version is not None:
             self._compare(_read_version(self.session, self._version))
 
-    def _trace(self, kind: str) -> AbstractContextManager[None]:
+    def trace(self, kind: str) -> AbstractContextManager[None]:
         if tracer.entry is None:
             return _UNTRACED
         return tracer.entry(kind, getattr(self, "resource", None), self._client)
@@ -205,6 +209,26 @@ class ConsistentRead:
         if version != self.resource.version:
             raise StaleVersion
         self.is_verified = True
+
+
+Profiles = Mapping[str, Mapping[str, Any]]
+
+#: Profiles fields: facts about the values of all records, by name.
+profiler: Hook[Callable[[ConsistentRead, Sequence[str]], Profiles] | None] = Hook(
+    "profiles of fields", None
+)
+
+
+def find_profiles(read: ConsistentRead, names: Sequence[str]) -> Profiles | None:
+    """Profile fields, without any profile where no app counts values; None if it cannot now."""
+    try:
+        with read.session.contain_failure():
+            return profiler.entry(read, names) if profiler.entry else {}
+    except ClientDisconnected:
+        raise
+    except (TemporarilyUnavailable, QueryTooSlow) as error:
+        logger.warning("The fields of %s were not profiled: %s", read.resource.pk, error)
+        return None
 
 
 def _read_version(session: Session, version: Clause) -> int | None:
@@ -298,7 +322,7 @@ def build_relation(resource: Resource) -> Relation:
         record_count=version.record_count,
         row_locator="_id" if version.is_placed else "ctid",  # Citus cannot read ctid of no rows
         sparse=frozenset(field.name for field in resource.schema if field.is_sparse),
-        ordered=frozenset(field.name for field in resource.schema if field.has_order_index),
+        ordered=resource.ordered_fields,
         has_value_index=IndexKind.FILTERS in version.indexes,
         substring_index=name_substring_index(version.pk)
         if IndexKind.SUBSTRINGS in version.indexes

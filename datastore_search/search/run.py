@@ -34,12 +34,15 @@ from ..messages.availability import ClientDisconnected, TemporarilyUnavailable
 from ..messages.search import FileTooSlow
 from ..models import Resource
 from .plan import (
+    PageLookup,
     Plan,
     RankSort,
     choose_plans,
     choose_stream_plan,
+    find_page,
     find_top_matches,
     keep_top_matches,
+    report_wanted_orders,
 )
 from .query import BoundQuery, Query, RecordsFormat, bind_query
 from .reads import (
@@ -118,8 +121,13 @@ def read_answer(read: ConsistentRead, query: Query) -> SearchAnswer:
         bound = bind_query(read, query)
         key, top = find_top_matches(read, bound)
         known_total = total = bound.known_total if top is None else top.total
-        if total is None and query.include_total and not bound.counts_matches:
+        if query.sort or query.filters or query.distinct:
+            report_wanted_orders(read, bound)
+        page = None if query.q else find_page(read, bound, total)
+        if page is None and total is None and query.include_total and not bound.counts_matches:
             total = count_matches(read, bound)
+            page = find_page(read, bound, total, is_counted=True)
+        total = page.total if page and total is None else total
         next_page = None
         if query.limit == 0 or (total is not None and query.offset >= total):
             found = FoundRecords(RawJson([b'""'] if query.is_text else [b"[", b"]"]), 0, 0)
@@ -127,6 +135,7 @@ def read_answer(read: ConsistentRead, query: Query) -> SearchAnswer:
                 check_has_records(read)
         else:
             plans = choose_plans(bound, total, top, lists_top=key is not None and top is None)
+            plans = plans if page is None else [PageLookup(bound, ids=page.ids)]
             for plan in plans:
                 found = _run_plan(read, plan)
                 if plan is plans[-1] or plan.is_complete(found):
@@ -140,8 +149,8 @@ def read_answer(read: ConsistentRead, query: Query) -> SearchAnswer:
                 keep_top_matches(key, found.head, is_counted=plan.counts_matches)
             if query.include_next_page and bound.is_by_id:
                 ((last_id,),) = read.fetch_rows(plan.select_last_id())
-                if last_id is not None:
-                    next_page = NextPage("lt" if bound.is_descending else "gt", int(last_id))
+                operator = "lt" if bound.is_descending else "gt"
+                next_page = None if last_id is None else NextPage(operator, int(last_id))
         return SearchAnswer(
             records=found.records,
             total=total if query.include_total else None,

@@ -153,8 +153,8 @@ def find_search_path(request: HttpRequest) -> str:
 
 def keep_locale(request: HttpRequest | Request, path: str) -> str:
     script = get_script_prefix()
-    resolved = f"{script}{_get_first_part(request.path_info)}"
-    requested = f"{script}{_get_first_part('/' + request.path.removeprefix(script))}"
+    resolved = script + request.path_info.split("/", 2)[1]
+    requested = script + request.path.removeprefix(script).split("/", 1)[0]
     return requested + path.removeprefix(resolved) if path.startswith(f"{resolved}/") else path
 
 
@@ -168,6 +168,11 @@ class ResourceAddresses:
     def build(self, name: str, resource_id: uuid.UUID, language: str = "") -> str:
         """Build the address of a URL, by default in the active language; empty if not included."""
         return self._find_pattern(name, language).replace(str(_ANY_ID), str(resource_id))
+
+    def build_file(self, *arguments: object) -> str:
+        """Build the address of a file from ids and its name; empty if the URL is not included."""
+        path = find_path(self._request, "file", *arguments)
+        return self._request.build_absolute_uri(path) if path else ""
 
     def build_page(self, resource_id: uuid.UUID, language: str = "") -> str:
         """Build the address of the page; of the dump where the portal has no pages."""
@@ -193,7 +198,3 @@ class ResourceAddresses:
             except NoReverseMatch:
                 return ""
         return self._request.build_absolute_uri(path)
-
-
-def _get_first_part(path: str) -> str:
-    return path.split("/", 2)[1]

@@ -68,7 +68,7 @@ from ..models import (
     drop_tables_on_commit,
 )
 from ..models.base import report_change
-from ..signals import profiles_outdated, resource_written
+from ..signals import resource_written
 from .history import record_changes
 from .records import (
     Method,
@@ -87,7 +87,7 @@ MAX_KEY_FIELDS = 32
 #: of which the header, the length and the ``_id`` take up to 32.
 MAX_INDEXED_VALUE_BYTES = 2_600
 
-#: One message; profiles would show values that no record has.
+#: One message; an older version of the package has stored values of records, which go, too.
 _RECORD_CHANGE = """
 WITH version AS (
     UPDATE datastore_search_tableversion SET record_count = record_count + %s, value_counts = '{}',
@@ -381,10 +381,6 @@ class Writer:
         report_change(self._resources)
         values = (added, fingerprint, formats, version.pk, timezone.now(), self.resource.pk)
         execute(self._connection, _RECORD_CHANGE, values)
-        if version.profiles:
-            version.profiles = {}
-            send = partial(profiles_outdated.send_robust, Resource, resource=self.resource)
-            transaction.on_commit(send, using=self.using, robust=True)
 
     def roll_back(self) -> None:
         transaction.set_rollback(True, using=self.using)

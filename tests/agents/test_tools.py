@@ -69,9 +69,9 @@ def test_a_description_has_types_labels_notes_profiles_and_records(
         "Rows 1 to 6 of 6, as CSV.\n\n"
         "field,type,label,notes,nulls,empty,distinct,min,max,mean,top\n"
         "code,text,,,0,0,6,,,,\n"
-        'subject,text,,,1,0,3,,,,"[{""count"":2,""value"":""survey""},'
-        '{""count"":2,""value"":""watershed""}]"\n'
-        'stage,text,,,0,0,3,,,,"[{""count"":4,""value"":""active""}]"\n'
+        'subject,text,,,1,0,3,,,,"[{""value"":""survey"",""count"":2},'
+        '{""value"":""watershed"",""count"":2}]"\n'
+        'stage,text,,,0,0,3,,,,"[{""value"":""active"",""count"":4}]"\n'
         "title,text,,,0,0,6,,,,\n"
         "amount,numeric,Sum,In euros,1,,5,0.0,20.25,9.35,\n"
         "seen,date,,,1,,5,2019-01-02,2023-09-09,,\n\n"

@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import json
-from datetime import timedelta
 from decimal import Decimal
-from itertools import count, product
 from typing import Any
 
 import pytest
-from django.db import connection
 from django.test import Client
-from django.test.utils import CaptureQueriesContext
 from hypothesis import given
 from hypothesis import strategies as st
 
-from datastore_search.contrib.analysis import time_budget
 from datastore_search.models import Resource
 
-from ..builders import act, get_record_table, get_result, make_writer_token
+from ..builders import act, get_result, make_writer_token
 from ..files.builders import make_loaded_resource
 from ..typed import CELLS, get_column_name
 from .tables import DAYS, NUMBERS, QUESTIONS, call, canonical, exact, fetch, quickly, refuse
@@ -255,28 +250,7 @@ def test_periods_begin_where_postgresql_truncates(
 # What is stored -----------------------------------------------------------------------------------
 
 
-def record_statements(queries: CaptureQueriesContext, resource: Resource) -> list[str]:
-    table = get_record_table(resource)
-    return [each["sql"] for each in queries.captured_queries if f'"{table}"' in each["sql"]]
-
-
-REPEATED = "word,number,day,flag\n" + "".join(
-    f"{'abcdefghijklmn'[row % 14]},{row % 3},2024-01-0{row % 4 + 1},{str(row % 5 > 0).lower()}\n"
-    for row in range(200)
-)
-
-
-def test_stored_figures_are_those_that_a_statement_finds(db: None) -> None:
-    resource = make_loaded_resource(REPEATED)
-    for name, limit, least in product(("word", "number", "day", "flag"), (0, 2, 10), (1, 15)):
-        facet = {"field": name, "limit": limit, "min_count": least}
-        with CaptureQueriesContext(connection) as queries:
-            stored = read_facet(resource, facet)
-        assert record_statements(queries, resource) == [], facet
-        assert stored == read_facet(resource, facet, filters={"_id": {"gt": 0}}), facet
-
-
-def test_stored_figures_of_changed_records_are_not_used(resource: Resource) -> None:
+def test_facets_of_changed_records_are_those_of_the_present(resource: Resource) -> None:
     assert list_counts(read_facet(resource, "stage"))[0] == ("active", 4)
     sent = {
         "resource_id": str(resource.pk),
@@ -304,59 +278,6 @@ def test_an_empty_table_has_facets(db: None) -> None:
         assert found["total"] == 0
         assert (values["values"], values["distinct"], values["nulls"]) == ([], 0, 0)
         assert (bins["bins"], bins["min"], bins["max"]) == ([], None, None)
-
-
-# Time ---------------------------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def large(django_db_setup: None, django_db_blocker: Any) -> Any:
-    """A table that takes more than a millisecond to count."""
-    with django_db_blocker.unblock():
-        resource = make_loaded_resource(
-            "word,text,number\n" + "".join(f"w{n % 3},t{n * 7919},{n}\n" for n in range(20_000))
-        )
-        yield resource
-        resource.delete()
-
-
-def test_facets_that_take_too_long_are_incomplete(large: Resource, settings: Any) -> None:
-    settings.DATASTORE_SEARCH_FACETS_TIMEOUT = timedelta(milliseconds=1)
-    facets = ["word", "text", {"field": "number", "bins": 3}]
-
-    found = call("datastore_facets", large, facets=facets, filters={"number": {"gte": 0}})
-
-    word, text, number = found["facets"]
-    assert found["total"] == 20_000
-    for facet in (word, text):
-        assert (facet["complete"], facet["values"], facet["distinct"]) == (False, [], None)
-    assert (number["complete"], number["bins"], number["min"]) == (False, [], None)
-
-
-def test_all_facets_of_a_call_share_the_time(
-    large: Resource, settings: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    settings.DATASTORE_SEARCH_FACETS_TIMEOUT = timedelta(seconds=9)
-    seconds = count(0, 5)
-    monkeypatch.setattr(time_budget, "monotonic", lambda: next(seconds))
-    conditions = {"word": "w1", "text": {"ne": ""}, "number": {"gte": 0}}
-
-    found = call("datastore_facets", large, facets=["word", "text", "number"], filters=conditions)
-
-    assert [facet["complete"] for facet in found["facets"]] == [True, False, False]
-
-
-def test_an_incomplete_answer_is_not_kept_by_caches(
-    client: Any, large: Resource, settings: Any
-) -> None:
-    address = f"/en/api/action/datastore_facets?id={large.pk}&facets=text"
-    settings.DATASTORE_SEARCH_FACETS_TIMEOUT = timedelta(milliseconds=1)
-    incomplete = client.get(address)
-    settings.DATASTORE_SEARCH_FACETS_TIMEOUT = timedelta(seconds=30)
-
-    assert "ETag" not in incomplete
-    assert "no-store" in incomplete["Cache-Control"]
-    assert "ETag" in client.get(address)
 
 
 # Parameters ---------------------------------------------------------------------------------------

@@ -199,7 +199,7 @@ def test_a_large_table_is_sampled(module_transaction: Any, monkeypatch: pytest.M
 
 
 def test_suggestions_that_take_too_long_are_none(resource: Resource, settings: Any) -> None:
-    settings.DATASTORE_SEARCH_FACETS_TIMEOUT = timedelta(microseconds=1)
+    settings.DATASTORE_SEARCH_SUGGESTIONS_TIMEOUT = timedelta(microseconds=1)
 
     found = call("datastore_suggest", resource, q="rivr")
 

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.db import connection
 from django.test import Client
-from django.test.utils import CaptureQueriesContext
 
-from datastore_search.contrib.analysis import facets, suggestions
 from datastore_search.models import Resource
 
-from ..builders import act, get_record_table
+from ..builders import act
 from ..files.builders import make_loaded_resource
 from .tables import call, refuse
 
@@ -181,64 +177,15 @@ def large(django_db_setup: None, django_db_blocker: Any) -> Iterator[Resource]:
         resource.delete()
 
 
-@pytest.fixture
-def small_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Take a table for a large one from its first record on."""
-    monkeypatch.setattr(suggestions, "_MAX_SMALL_TABLE", 0)
-
-
-@pytest.mark.usefixtures("small_limit")
-def test_a_short_beginning_of_a_large_table_is_looked_up_in_the_usual_spellings(
-    large: Resource,
-) -> None:
+def test_values_of_a_large_table_are_counted_exactly(large: Resource) -> None:
     found = call("datastore_suggest", large, field="text", prefix="ta", limit=100)
 
-    values = {each["value"]: each["count"] for each in found["values"]}
-    assert found["complete"] is False
-    assert len(values) == 100
-    assert set(values.values()) == {1}
-    assert "TALL 1" in values
-    assert "tAll 2" not in values
-
-
-@pytest.mark.usefixtures("small_limit")
-def test_a_beginning_with_a_word_of_three_letters_is_counted_exactly(large: Resource) -> None:
+    assert found["complete"] is True
+    assert len(found["values"]) == 100
     assert suggest(large, "text", "tall 19999") == {"Tall 19999": 1}
     assert suggest(large, "text", "tall 200", limit=2) == {"Tall 2001": 1, "Tall 2003": 1}
-
-
-def test_values_that_take_too_long_are_those_that_an_index_finds(
-    large: Resource, monkeypatch: pytest.MonkeyPatch, small_limit: None
-) -> None:
-    monkeypatch.setattr(suggestions, "_COUNTING_SHARE", 0)
-
-    found = call("datastore_suggest", large, field="text", prefix="tall 1999", limit=3)
-
-    assert found["complete"] is False
-    assert len(found["values"]) == 3
-    assert all(each["value"].lower().startswith("tall 1999") for each in found["values"])
-
-
-def test_values_without_an_index_that_take_too_long_are_none(
-    large: Resource, settings: Any
-) -> None:
-    settings.DATASTORE_SEARCH_FACETS_TIMEOUT = timedelta(milliseconds=1)
-
-    found = call("datastore_suggest", large, field="text", prefix="tall", filters={"kind": "Ax"})
-
-    assert (found["values"], found["complete"]) == ([], False)
-    settings.DATASTORE_SEARCH_FACETS_TIMEOUT = timedelta(seconds=30)
-    assert len(suggest(large, "text", "tall", filters={"kind": "Ax"})) == 10
-
-
-def test_values_of_few_are_counted_once(large: Resource) -> None:
-    facets.facet_cache.clear()
-    assert suggest(large, "kind", "a") == {"Ax": 10_000}
-
-    with CaptureQueriesContext(connection) as captured:
-        assert suggest(large, "kind", "B") == {"bx": 10_000}
-
-    assert not [query for query in captured if get_record_table(large) in query["sql"]]
+    assert suggest(large, "text", "tALL 2 ") == {}
+    assert "tAll 2" in suggest(large, "text", "tALL 2", limit=100, filters={"kind": "c"})
 
 
 # Parameters ---------------------------------------------------------------------------------------
@@ -310,7 +257,7 @@ def test_an_answer_has_an_etag_of_its_question(client: Client, resource: Resourc
 def test_values_that_are_too_large_together_are_refused(
     resource: Resource, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("datastore_search.contrib.analysis.suggestions.MAX_MEMORY_BYTES", 20)
+    monkeypatch.setattr("datastore_search.contrib.analysis.facets.MAX_MEMORY_BYTES", 20)
 
     fault = refuse("datastore_suggest", resource, field="title", prefix="r", q="river")
 

@@ -13,7 +13,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from datastore_search.contrib.catalogue import actions as actions_of_catalogue
-from datastore_search.contrib.catalogue.models import Dataset
+from datastore_search.contrib.catalogue.models import Dataset, build_organization
 from datastore_search.contrib.catalogue.sync import sync_dataset
 from datastore_search.models import Resource
 from datastore_search.web.tokens import issue_token
@@ -238,6 +238,29 @@ def test_lists_have_members_in_order(client: Client, water: Resource, roads: Res
         ({"fq": "capacity:public"}, ["roads", "water"]),
         ({"fq": "name:roads"}, ["roads"]),
         ({"fq": "name:ro*"}, ["roads"]),
+        ({"fq": "name:*oad*"}, ["roads"]),
+        ({"fq": "name:*ads"}, ["roads"]),
+        ({"fq": "name:*oad"}, []),
+        ({"fq": "tags:*ate*"}, ["water"]),
+        ({"fq": "tags:*ter"}, ["water"]),
+        ({"fq": "-tags:*ter"}, ["roads"]),
+        ({"q": "title:riv*"}, ["water"]),
+        ({"fq": 'name:"what?"'}, []),
+        ({"q": "works?"}, []),
+        ({"fq_list": '["tags:water", "+name:(roads OR water)"]'}, ["water"]),
+        ({"fq_list": '["tags:water", "name:roads"]'}, []),
+        ({"fq_list": 'tags:"water, air"', "fq": "name:water"}, []),
+        ({"fq_list": "tags:water"}, ["water"]),
+        ({"fq": "metadata_modified:[NOW-7DAYS TO NOW]"}, ["roads", "water"]),
+        ({"fq": "metadata_modified:[NOW-1MONTH/DAY TO *]"}, ["roads", "water"]),
+        ({"fq": "metadata_modified:[NOW/YEAR-2YEARS TO NOW-1DAY]"}, []),
+        ({"fq": "-metadata_modified:{* TO NOW-1HOUR}"}, ["roads", "water"]),
+        (
+            {"fq": "metadata_created:{2020-01-01T00:00:00Z+1YEAR/DAY TO NOW+1MINUTE]"},
+            ["roads", "water"],
+        ),
+        ({"fq": "metadata_modified:[* TO 2020-01-01T00:00:00+02:00-1SECOND]"}, []),
+        ({"fq": "metadata_modified:*"}, ["roads", "water"]),
         ({"fq": "license_id:CC-BY-4.0"}, ["water"]),
         ({"fq": "license_id:*"}, ["water"]),
         ({"fq": "dataset_type:dataset +state:active"}, ["roads", "water"]),
@@ -246,6 +269,7 @@ def test_lists_have_members_in_order(client: Client, water: Resource, roads: Res
         ({"fq": "id:(00000000-0000-0000-0000-000000000000 OR nothing)"}, []),
         ({"sort": "name desc"}, ["water", "roads"]),
         ({"sort": "title_string asc"}, ["water", "roads"]),
+        ({"sort": "score desc, title_string desc, name asc"}, ["roads", "water"]),
         ({"rows": "1", "start": "1", "sort": "name asc"}, ["water"]),
         ({"rows": "0"}, []),
     ],
@@ -300,7 +324,7 @@ def test_a_text_is_found_in_translations_alone(client: Client, roads: Resource) 
 
 
 def test_values_are_counted(client: Client, water: Resource, roads: Resource) -> None:
-    names = ["tags", "organization", "license_id", "res_format", "groups"]
+    names = ["tags", "organization", "owner_org", "license_id", "res_format", "groups"]
 
     found = get(client, "package_search", **{"facet.field": json.dumps(names), "rows": "0"})
 
@@ -308,6 +332,7 @@ def test_values_are_counted(client: Client, water: Resource, roads: Resource) ->
     assert found["facets"] == {
         "tags": {"air": 1, "roads": 1, "water": 1},
         "organization": {"city-of-hue": 1, "vinh": 1},
+        "owner_org": {build_organization(name).id: 1 for name in ("City of Hue", "Vinh")},
         "license_id": {"CC-BY-4.0": 1},
         "res_format": {"CSV": 2},
         "groups": {},
@@ -319,6 +344,8 @@ def test_values_are_counted(client: Client, water: Resource, roads: Resource) ->
     }
     limited = get(client, "package_search", **{"facet.field": "tags", "facet.limit": "1"})
     assert limited["facets"] == {"tags": {"air": 1}}
+    unlimited = get(client, "package_search", **{"facet.field": "tags", "facet.limit": "-1"})
+    assert unlimited["facets"] == {"tags": {"air": 1, "roads": 1, "water": 1}}
 
 
 @pytest.mark.parametrize(
@@ -331,6 +358,22 @@ def test_values_are_counted(client: Client, water: Resource, roads: Resource) ->
         ("fq", "nothing:x"),
         ("fq", "tags:[a TO b]"),
         ("fq", "metadata_modified:[x TO *]"),
+        ("fq", "metadata_modified:2024-01-01"),
+        ("fq", 'metadata_modified:"NOW"'),
+        ("fq", "metadata_modified:[NOW-7WEEKS TO *]"),
+        ("fq", "metadata_modified:[NOW-DAYS TO *]"),
+        ("fq", "metadata_modified:[NOW/7DAYS TO *]"),
+        ("fq", "metadata_modified:[NOW-9999YEARS TO *]"),
+        ("fq", "metadata_modified:[-7DAYS TO *]"),
+        ("fq", "metadata_modified:{2024-01-01}"),
+        ("fq", "name:r*s"),
+        ("fq", "name:r?ads"),
+        ("q", "river~"),
+        ("q", "river~0.8"),
+        ("q", "title:river^2"),
+        ("q", '"river levels"~5'),
+        ("fq_list", '["tags:(a"]'),
+        ("fq_list", json.dumps(["a"] * 11)),
         ("fq", "(" * 40 + "a" + ")" * 40),
         ("fq", " ".join(["a"] * 60)),
         ("sort", "nothing asc"),

@@ -75,11 +75,11 @@ def read_metadata(resource: Resource) -> dict[str, Any]:
 def test_a_resource_is_made_with_all_that_it_says_of_itself(client: Client, token: str) -> None:
     sent = {"name": "Levels", "description": "Of rivers", "name_fr": "Niveaux", **ABOUT}
 
-    result = run(client, "resource_create", {**sent, "package_id": "levels-2024"}, token)
+    result = run(client, "resource_create", sent, token)
 
     made = Resource.objects.get()
     assert read_metadata(made) == FULL
-    assert (made.name, made.title, made.description) == ("levels-2024", "Levels", "Of rivers")
+    assert (made.name, made.title, made.description) == (str(made.pk), "Levels", "Of rivers")
     assert made.translations == {"fr": {"title": "Niveaux"}}
     assert not made.private
     assert result["id"] == result["package_id"] == str(made.pk)
@@ -88,26 +88,25 @@ def test_a_resource_is_made_with_all_that_it_says_of_itself(client: Client, toke
 
 
 def test_what_is_made_is_shown_and_then_filled(client: Client, token: str) -> None:
-    made = run(client, "resource_create", {"package_id": "levels", **ABOUT}, token)
+    made = run(client, "resource_create", ABOUT, token)
 
     assert run(client, "resource_show", {"id": made["id"]}, token) == made
     sent = {"resource_id": made["id"], "records": [{"a": 1}]}
     assert act(client, "datastore_create", sent, token).status_code == 200
-    dataset = get_result(client.get("/api/3/action/package_show?id=levels"), "package_show")
+    address = f"/api/3/action/package_show?id={made['id']}"
+    dataset = get_result(client.get(address), "package_show")
     assert dataset["license_id"] == "CC-BY-4.0"
     assert dataset["resources"][0]["datastore_active"] is True
     assert dataset["resources"][0]["contact"] == "Water desk"
 
 
 def test_a_resource_has_the_id_that_is_sent(client: Client, token: str) -> None:
-    first, second = str(uuid.uuid4()), str(uuid.uuid4())
+    sent: dict[str, Any] = {"id": str(uuid.uuid4()), "private": True}
 
-    by_id = run(client, "resource_create", {"id": first}, token)
-    by_dataset = run(client, "resource_create", {"package_id": second, "private": True}, token)
+    made = run(client, "resource_create", sent, token)
 
-    assert (by_id["id"], by_id["name"]) == (first, first)
-    assert by_dataset["id"] == second
-    assert Resource.objects.get(pk=second).private
+    assert (made["id"], made["name"]) == (sent["id"], sent["id"])
+    assert Resource.objects.get(pk=sent["id"]).private
 
 
 #: What CKAN's ``resource_create`` documents and the app does not store, and other members.
@@ -200,7 +199,6 @@ MANY = "List contains 51 items, it should contain no more than 50."
         ("content_language", "xx", "Must be the code of a language."),
         ("source", "a\0", "The text contains a character that cannot be stored."),
         ("id", "levels", "The resource cannot be created: “id” must be a UUID."),
-        ("package_id", "of rivers", "“of rivers” cannot be the name of a dataset."),
     ],
 )
 def test_each_member_that_cannot_be_stored_is_named(
@@ -210,15 +208,26 @@ def test_each_member_that_cannot_be_stored_is_named(
     assert not Resource.objects.exists()
 
 
-def test_a_dataset_has_one_resource(client: Client, token: str, levels: Resource) -> None:
-    taken = "The name “{}” is taken, and resources cannot be added to an existing dataset."
-
+def test_a_resource_of_its_own_takes_no_other(client: Client, token: str, levels: Resource) -> None:
     for name in ("levels", str(levels.pk)):
-        error = refuse(client, "resource_create", {"package_id": name, "id": None}, token)
-        assert error in (
-            {"package_id": [taken.format(name)]},
-            {"id": ["The resource cannot be created: A resource with this id already exists."]},
-        )
+        error = refuse(client, "resource_create", {"package_id": name}, token)
+        assert error == {
+            "package_id": [
+                "No client can change this dataset: it is a single resource, or the portal’s own."
+            ]
+        }
+
+
+@pytest.mark.parametrize("action", ["resource_create", "resource_patch"])
+@pytest.mark.usefixtures("levels")
+def test_a_translation_that_cannot_be_stored_is_refused(
+    client: Client, token: str, action: str
+) -> None:
+    sent = {"name_fr": "\0", **({"id": "levels"} if action == "resource_patch" else {})}
+
+    assert refuse(client, action, sent, token) == {
+        "__extras": ["The text contains a character that cannot be stored."]
+    }
 
 
 def test_an_empty_member_is_no_value(client: Client, token: str) -> None:

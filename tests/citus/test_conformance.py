@@ -15,8 +15,8 @@ _ROOT = Path(__file__).parents[2]
 
 #: What these tests do to a record table, or ask of it, Citus does not let an ordinary client do:
 #: ``ALTER COLUMN search DROP EXPRESSION`` and views in the place of tables, to make reads slow or
-#: damaged; ``EXPLAIN ANALYZE`` of a plan; a count of the statements that name the table; and
-#: ``ALTER DATABASE``, which makes the workers read-only as well, where nothing is undone.
+#: damaged; ``EXPLAIN ANALYZE`` of a plan; and ``ALTER DATABASE``, which makes the workers read-only
+#: as well, where nothing is undone.
 _NOT_WITH_CITUS = (
     "tests/core/search/test_plans.py",
     "tests/core/search/test_substrings.py",
@@ -24,8 +24,6 @@ _NOT_WITH_CITUS = (
     "tests/core/api/test_http_caching.py",
     "tests/core/api/test_large_answers.py",
     "tests/core/api/test_portals.py::test_a_database_that_refuses_to_write_is_503_and_says_so",
-    "tests/analysis/test_suggestions.py::test_values_of_few_are_counted_once",
-    "tests/analysis/test_facet_cache.py::test_facets_of_all_records_are_counted_once",
 )
 
 

@@ -91,3 +91,11 @@ def test_the_command_ckanapi_dumps_and_searches_datasets(
     ]
     file = (tmp_path / "rivers" / taken["path"]).read_text(encoding="utf-8-sig")
     assert file.splitlines()[:2] == FINDINGS["file"]
+
+
+def test_ckanapi_asks_in_sql_by_post_and_by_get(portal: str) -> None:
+    sql = f"sql=SELECT code, count(*) OVER () AS n FROM \"{RIVERS_ID}\" WHERE code = '001'"
+
+    found = [call(portal, "datastore_search_sql", sql, *options) for options in ((), ("-g",))]
+
+    assert [each["records"] for each in found] == [[{"code": "001", "n": 1}]] * 2

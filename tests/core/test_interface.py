@@ -272,7 +272,7 @@ def test_any_action_can_be_run(survey: Resource) -> None:
     assert info["meta"]["count"] == 6
     assert "Search the records" in run_action(ANYONE, "help_show", name="datastore_search")
     with pytest.raises(UnknownAction):
-        run_action(ANYONE, "datastore_search_sql")
+        run_action(ANYONE, "datastore_run_triggers")
 
 
 # Iterating ----------------------------------------------------------------------------------------

@@ -42,7 +42,7 @@ def test_the_triggers_come_and_go_with_the_migrations() -> None:
     without = _list_triggers()
     call_command("migrate", verbosity=0)  # of the contrib apps, too
 
-    assert (without, len(triggers)) == (set(), 9)
+    assert (without, len(triggers)) == (set(), 12)
     assert _list_triggers() == triggers
     modified = Resource.objects.get().modified_at
     assert modified == resource.modified_at

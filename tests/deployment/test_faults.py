@@ -41,6 +41,7 @@ SEARCHES: dict[str, dict[str, Any]] = {
     "resource_show": {},
     "resource_view_list": {},
     "resource_search": {"query": "name:served"},
+    "package_autocomplete": {"q": "served"},
     "group_list": {},
     "organization_list": {},
     "tag_list": {},
@@ -56,13 +57,25 @@ OF_RESOURCE = {*READING, *WRITES, "package_show", "resource_show", "resource_vie
 #: The actions that read nothing from the database.
 WITHOUT_DATABASE = {"help_show", "license_list", "site_read", "status_show"}
 
-#: Those that delete the resource, or need an organization: as the others of their kind.
+#: Those that delete the resource, need an organization or a statement: as the others of their kind.
 OTHERS = {
+    "datastore_search_sql",
     "datastore_delete",
     "organization_show",
     "resource_create",
+    "resource_delete",
     "resource_patch",
     "resource_update",
+    *(f"resource_view_{each}" for each in ("create", "delete", "reorder", "show", "update")),
+    "package_create",
+    "package_update",
+    "package_patch",
+    "package_revise",
+    "package_delete",
+    "package_resource_reorder",
+    "dataset_purge",
+    "datapusher_submit",
+    "task_status_show",
 }
 
 PAGES = ("", "api/", "chart/", "map/", "r/1/", "schema.json")

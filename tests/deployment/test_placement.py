@@ -15,10 +15,11 @@ from django.db import connection
 from django.test import Client, override_settings
 
 from datastore_search.contrib.files.models import Mode
+from datastore_search.contrib.files.tables.orders import index_order
 from datastore_search.database import placement
 from datastore_search.database.statements import execute, fetch_column, fetch_value
 from datastore_search.database.tables import list_record_tables, name_record_table
-from datastore_search.models import Resource, TableVersion, read_profiles
+from datastore_search.models import Resource, TableVersion
 
 from ..builders import ask, get_result, make_resource
 from ..core.ckan.test_replay import Site
@@ -146,11 +147,9 @@ def test_records_move_there_and_back(
     resource = Resource.objects.create(name="moved")
     rows = "".join(f"k{number},{number}\n" for number in range(3000))
     load = load_text(resource, f"key,n\n{rows}", key=("key",))
+    index_order(load.table_version_id or 0, "n")
     query = {"resource_id": str(resource.pk), "q": "k17", "sort": "n desc", "filters": {"n": 17}}
     before = get_result(ask(Client(), query))
-
-    profiles = read_profiles(load.table_version_id, using="default")
-    assert profiles is not None
 
     for setting in ("citus", ""):
         settings.DATASTORE_SEARCH_PLACEMENT = setting
@@ -160,7 +159,7 @@ def test_records_move_there_and_back(
         assert capsys.readouterr().out.startswith("moved: 300")
         moved = TableVersion.objects.get(resource=resource)
         assert moved.is_placed == bool(setting)
-        assert read_profiles(moved.pk, using="default") == profiles
+        assert moved.value_counts == served.value_counts
         assert moved.field_formats == served.field_formats
         assert served.pk not in list_record_tables(connection)
         load.refresh_from_db()
@@ -169,7 +168,6 @@ def test_records_move_there_and_back(
         with fails_with("load.bad_rows"):
             load_text(resource, "key,n\nk1,9\n", Mode.APPEND)
         load_text(resource, f"key,n\nnew{setting},9\n", Mode.APPEND)
-        profiles = None  # of the records before
         resource.fields.get(name="n", has_order_index=True)
     call_command("datastore_move")
     assert "moved: " not in capsys.readouterr().out

@@ -121,7 +121,8 @@ def freeze(processes: list[psutil.Process]) -> Iterator[None]:
         yield
     finally:
         for process in processes:
-            process.send_signal(signal.SIGCONT)
+            with suppress(psutil.NoSuchProcess):  # a sender that was stopped for a minute ends
+                process.send_signal(signal.SIGCONT)
 
 
 def list_processes(pid: int) -> list[psutil.Process]:

@@ -151,6 +151,7 @@ def test_the_admin_makes_loads_and_deletes_a_resource(boss: Client, uploads: Pat
             "title": "Lakes", "name": "lakes", "description": "", "language": "english",
             "aliases-TOTAL_FORMS": "1", "aliases-INITIAL_FORMS": "0",
             "dataset-TOTAL_FORMS": "0", "dataset-INITIAL_FORMS": "0",
+            "saved_views-TOTAL_FORMS": "0", "saved_views-INITIAL_FORMS": "0",
             "aliases-0-name": "still", "_load": "1",
         },
     )  # fmt: skip

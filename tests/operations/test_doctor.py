@@ -16,6 +16,7 @@ from django.db.migrations.loader import MigrationLoader
 from django.test import Client
 
 from datastore_search.contrib.files.models import Load, LoadState
+from datastore_search.contrib.files.tables.orders import index_order
 from datastore_search.contrib.operations import doctor
 from datastore_search.contrib.operations.schema import diagnose_schema, restore_functions
 from datastore_search.database.indexes import (
@@ -372,6 +373,8 @@ def indexed() -> Resource:
     resource = make_loaded_resource(f"code,level,kind\n{rows}", indexes=_KINDS)
     version = resource.table_version
     assert version
+    for name in ("code", "level", "kind"):
+        index_order(version.pk, name)
     set_key(connection, version.pk, ["code"])
     Resource.objects.update(primary_key=["code"])
     return Resource.objects.get()

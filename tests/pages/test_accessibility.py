@@ -148,6 +148,8 @@ def test_every_page_is_accessible(
             f"{page}?q=watershed&embed=1",
             f"{page}chart/?by=subject&embed=1",
             f"{page}chart/?by=nope",
+            f"{page}compare/?show=sum&of=budget&by=subject&compare=day",
+            f"{page}compare/?by=subject&compare=open&as=slope&embed=1",
             f"datastore/{sites.pk}/map/",
             f"datastore/{sites.pk}/map/?to.lat=11",
             f"datastore/{sites.pk}/r/3/",

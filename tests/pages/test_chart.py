@@ -6,6 +6,7 @@ import csv
 import html
 import io
 import re
+from decimal import Decimal
 from typing import Any
 from xml.etree import ElementTree as ET
 
@@ -15,14 +16,8 @@ from django.test import Client
 from datastore_search.contrib.analysis.groups import GroupBy
 from datastore_search.contrib.pages.charts import data as chart_data
 from datastore_search.contrib.pages.charts.chart import STYLES, Drawing, draw_chart, measure_text
-from datastore_search.contrib.pages.charts.data import (
-    ChartData,
-    ChartQuery,
-    Group,
-    Grouping,
-    Point,
-    Value,
-)
+from datastore_search.contrib.pages.charts.data import ChartData, Group, Point, Value
+from datastore_search.contrib.pages.charts.query import ChartQuery, Grouping
 from datastore_search.contrib.pages.columns import Column
 from datastore_search.field_types import field_types
 from datastore_search.models import Resource
@@ -81,6 +76,17 @@ def test_a_control_character_is_replaced_in_drawings(
     assert not re.search("style|<script|on[a-z]+=|href", svg.content.decode())
 
 
+def test_a_split_chart_of_nothing_but_zeros_is_drawn(client: Client, db: None) -> None:
+    resource = make_loaded_resource("kind,side,n\na,x,0\nb,y,0\n")
+    query = {"by": "kind", "split": "side", "show": "sum", "of": "n"}
+
+    for form in ("stacked", "shares", "grouped"):
+        response = open_chart(client, resource, {**query, "as": form})
+
+        assert response.status_code == 200
+        assert parse_table(response)[1][1:] == ["0", "–", "1"]
+
+
 # What is shown ------------------------------------------------------------------------------------
 
 
@@ -105,7 +111,7 @@ FIGURES: list[tuple[dict[str, str], list[list[str]]]] = [
     ({"show": "min", "of": "budget"}, [["river", "10.5", "40"], ["lake", "0.5", "20"]]),
     ({"show": "max", "of": "budget"}, [["river", "590.5", "40"], ["lake", "570.5", "20"]]),
     ({"show": "median", "of": "budget"}, [["river", "300.5", "40"], ["lake", "285.5", "20"]]),
-    ({"split": "stage"}, [["river", "0", "20", "20"], ["lake", "20", "0", "0"]]),
+    ({"split": "stage"}, [["river", "–", "20", "20"], ["lake", "20", "–", "–"]]),
     ({"split": "day", "per": "year", "field.open": "true"}, [
         ["river", "2", "2", "2", "2", "2"], ["lake", "1", "1", "1", "1", "1"],
     ]),
@@ -134,7 +140,7 @@ def test_periods_have_no_gaps(
     rows = parse_table(open_chart(client, survey, {"by": "day", "per": step}))[1:]
 
     assert [row[0] for row in rows[:5]] == labels
-    assert sum(int(row[1]) for row in rows) == 60
+    assert sum(int(row[1]) for row in rows if row[1] != "–") == 60
 
 
 @pytest.mark.parametrize(("kind", "zone"), [("timestamp", ""), ("timestamptz", "Z")])
@@ -146,8 +152,8 @@ def test_hours_have_no_gaps(client: Client, db: None, kind: str, zone: str) -> N
 
     assert parse_table(response)[1:] == [
         ["2020-02-29 22:00", "1"],
-        ["2020-02-29 23:00", "0"],
-        ["2020-03-01 00:00", "0"],
+        ["2020-02-29 23:00", "–"],
+        ["2020-03-01 00:00", "–"],
         ["2020-03-01 01:00", "1"],
     ]
 
@@ -174,7 +180,7 @@ def test_numbers_are_counted_in_ranges_without_gaps(client: Client, db: None) ->
         ["-10–0", "-105.0", "20"],
         ["0–10", "95.0", "20"],
     ]
-    assert rows[3] == ["10–20", "0", "0"]
+    assert rows[3] == ["10–20", "–", "0"]
     assert rows[-1] == ["150–160", "300.0", "2"]
 
 
@@ -262,8 +268,12 @@ def test_names_and_values_are_never_markup(client: Client, db: None) -> None:
 @pytest.mark.parametrize(
     ("query", "message"),
     [
-        ({"by": "nope"}, "Unknown field: “nope”"),
-        ({"show": "sum", "of": "nope", "by": "kind"}, "Unknown field: “nope”"),
+        (
+            {"by": "nope"},
+            "cannot have by=nope. Possible: kind, stage, n, budget, day, open, title.",
+        ),
+        ({"show": "sum", "of": "x", "by": "kind"}, "cannot have of=x. Possible: n, budget."),
+        ({"by": "kind", "split": "x"}, "cannot have split=x. Possible: kind, stage"),
         (
             {"show": "sum", "of": "kind", "by": "kind"},
             "Field “kind” has type text, which does not support “sum”.",
@@ -361,23 +371,28 @@ def test_only_the_largest_groups_are_shown(
 
     response = open_chart(client, survey, {"by": "title"})
     assert len(parse_table(response)) == 6
-    assert "Of those shown, the highest is 1 (" in extract_text(response)
-    assert "Only the 5 largest of 60 groups are shown." in extract_text(response)
+    assert "The highest is 1 (title 0), the lowest 1 (title 0)." in extract_text(response)
+    text = "5 of 60 groups are shown. The figures of the others lie between 1 and 1."
+    assert text in extract_text(response)
 
     query = {"show": "max", "of": "n", "by": "kind", "split": "title"}
     response = open_chart(client, survey, query)
     assert len(parse_table(response)[0]) == 5
     assert "others" not in parse_table(response)[0]
-    assert "Only 3 of 60 values of title are shown." in extract_text(response)
+    assert "3 of 60 values of title are shown." in extract_text(response)
 
-    # The others are one series, which may be the highest.
+    # The others are one series; what is highest is one of the values.
     response = open_chart(client, survey, {**query, "show": "sum"})
     (_kind, *names, _records), *rows = parse_table(response)
-    figures = {cell: float(cell.replace(",", "")) for row in rows for cell in row[1:-1]}
-    highest = max(figures, key=figures.__getitem__)
-    assert names[-1] == "others"
-    assert sum(figures[cell] for row in rows for cell in row[1:-1]) == sum(range(60))
-    assert f"Of those shown, the highest is {highest} (river, others)" in extract_text(response)
+    figures = [float(cell.replace(",", "")) for row in rows for cell in row[1:-1] if cell != "–"]
+    assert names == ["title 59", "title 58", "others"]
+    assert sum(figures) == sum(range(60))
+    text = extract_text(response)
+    assert "The highest is 59 (river, title 59), the lowest 0 (lake, title 0)." in text
+    text_of_others = (
+        "2 of 60 values of title are shown. The figures of the others lie between 0 and 57."
+    )
+    assert text_of_others in text
 
 
 @pytest.mark.parametrize("most", [2, 3])
@@ -420,7 +435,8 @@ def test_longer_steps_are_drawn_where_there_are_too_many_or_they_are_refused(
     monkeypatch.setattr(chart_data, "MAX_STEPS", 55)
     for query in {"by": "day", "per": "week"}, {"by": "n", "per": "each"}:
         assert len(parse_table(open_chart(client, survey, query))) <= 56
-    monkeypatch.setattr(chart_data, "_MAX_ROWS", 49)
+    monkeypatch.setattr(chart_data, "MAX_FIGURES", 49)
+    monkeypatch.setattr(chart_data, "_PAGE_FIGURES", 49)
 
     response = open_chart(client, survey, {"by": "title", "split": "n", "per": "each"})
 
@@ -447,12 +463,12 @@ def test_a_table_of_the_api_has_a_chart(client: Client, db: None) -> None:
     response = open_chart(client, table.resource)
 
     rows = parse_table(response)[1:]
-    assert (len(rows), rows[0], rows[-1]) == (20, ["0–2", "2"], ["≥ 38", "3"])
+    assert (len(rows), rows[0], rows[-1]) == (9, ["0–5", "5"], ["40–45", "1"])
     # The labels of ranges are below their beginnings, and counts are whole numbers.
     page = response.content.decode()
     labels = re.findall('<text x="([0-9.]+)%"[^>]*"middle"[^>]*>(.*?)<', page)
-    assert labels[:3] == [("0", "0"), ("10", "4"), ("20", "8")]
-    assert re.findall('"end">(.*?)<', page) == ["0", "1", "2", "3"]
+    assert labels[:3] == [("0", "0"), ("11.11", "5"), ("22.22", "10")]
+    assert re.findall('"end">(.*?)<', page) == ["0", "1", "2", "3", "4", "5"]
 
 
 # The drawing --------------------------------------------------------------------------------------
@@ -460,17 +476,13 @@ def test_a_table_of_the_api_has_a_chart(client: Client, db: None) -> None:
 
 def draw(*sizes: float, kind: str = "int4") -> Drawing:
     by = Grouping(Column("k", "k", "", field_types[kind], "text"), GroupBy("k"))
-    drawing = draw_chart(ChartQuery("sum", None, by), make_data(*sizes), "", lambda *_: "")
+    groups = tuple(
+        Group(Value(f"g{n}", f"g{n}"), (Point(Decimal(size)),), 1) for n, size in enumerate(sizes)
+    )
+    query = ChartQuery("sum", None, by)
+    drawing = draw_chart(ChartData(query, groups, (Value(),), len(groups), 1))
     assert drawing
     return drawing
-
-
-def make_data(*sizes: float) -> ChartData:
-    groups = tuple(
-        Group(Value(f"g{n}", f"g{n}"), (Point(str(size), str(size), size),), 1)
-        for n, size in enumerate(sizes)
-    )
-    return ChartData(groups, (Value(),), len(groups), 1)
 
 
 @pytest.mark.parametrize(
@@ -521,7 +533,7 @@ def test_the_widest_label_has_room(client: Client, db: None, size: int, room: in
             assert begin >= 0, text.text
             assert begin + width <= box[2], text.text
     classes = parse_drawing(open_chart(client, resource, query)).get("class", "")
-    assert ("narrow" in classes) == (abs(size) < 10**9)
+    assert ("narrow" in classes) == (abs(size) < 10**9 or by == "n")
 
 
 def test_logarithmic_ranges_say_so(client: Client, db: None) -> None:

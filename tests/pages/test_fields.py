@@ -1,4 +1,4 @@
-"""The fields on the data page, and the profiles of their values."""
+"""The fields on the data page, and the figures of their values."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_a_field_is_described_and_its_values_are_counted(db: None) -> None:
     assert get_fields_text(resource) == (
         "Fields Figures of all records"
         " What it is kind · text By law 2 values 4 to 5 characters river 1,200 lake 300"
-        " day date 20 % empty 1 value 01/01/2024 to 01/01/2024 01/01/2024 1,200"
+        " day date 20 % empty 1 value 01/01/2024 to 01/01/2024 01/01/2024 1,200 empty 300"
     )
 
 
@@ -75,14 +75,16 @@ def test_every_type_has_words() -> None:
     assert label_type("timestamptz") == "date and time in UTC"
 
 
-def test_a_table_of_the_api_and_a_changed_one_have_fields_without_figures(db: None) -> None:
+def test_tables_of_the_api_and_changed_ones_have_figures(db: None) -> None:
     table = Table(make_writer_token())
     table.run("create", fields=[{"id": "a", "type": "int4", "info": {"notes": "of it"}}])
     changed = load_new_resource("a\n1\n2\n")
     load_text(changed, "a\n3\n", mode="append")
 
     assert get_fields_text(table.resource) == "Fields a whole number of it"
-    assert get_fields_text(changed) == "Fields a whole number"
+    assert get_fields_text(changed) == (
+        "Fields Figures of all records a whole number 3 values 1 to 3 mean 2 1 4"
+    )
 
 
 def test_a_common_value_leads_to_its_records(db: None) -> None:
@@ -92,6 +94,8 @@ def test_a_common_value_leads_to_its_records(db: None) -> None:
     page = Client().get(f"/vi/datastore/{resource.pk}/about/").content.decode()
     links = dict(re.findall('<li><a dir=auto href="([^"]*)"><bdi>(.*?)</bdi></a><i', page))
 
+    of_empty = links.pop("../?empty.b=yes")
+    assert of_empty == "trống"
     assert links == {"../?field.t=R%26D": "R&amp;D", "../?field.b=true": "có"}
     for link in links:
         found = Client().get(f"/en/datastore/{resource.pk}/{html.unescape(link)[3:]}", follow=True)
@@ -117,10 +121,24 @@ def test_a_heading_has_a_histogram_and_leads_to_the_statistics(db: None) -> None
 
 
 def test_bars_are_to_scale(db: None) -> None:
-    rows = "a\n" * 753 + "b\n" * 256 + "c\n" * 1_000 + "".join(f"x{n}\n" for n in range(500))
-    resource = load_new_resource(f"t\n{rows}")
+    rows = "a,1\n" * 753 + "b,1\n" * 256 + "c,1\n" * 1_000 + ",1\n" * 500
+    resource = load_new_resource(f"t,n\n{rows}")
 
     page = Client().get(f"/en/datastore/{resource.pk}/about/").content.decode()
 
-    widths = re.findall('<rect width="([0-9.]+)%"', page)
-    assert [float(each) for each in widths] == pytest.approx([39.86, 30.01, 10.2], abs=0.05)
+    (card, _other) = re.findall('<li id="about-.*?</ol>', page, re.DOTALL)
+    widths = re.findall('<rect width="([0-9.]+)%"', card)
+    assert [float(each) for each in widths] == pytest.approx([39.86, 30.01, 10.2, 19.93], abs=0.05)
+    assert '<a dir=auto href="../?empty.t=yes"><bdi>empty</bdi></a>' in card
+
+
+def test_empty_has_a_bar_beside_a_histogram(db: None) -> None:
+    numbers = "".join(f"{n % 40},x\n" for n in range(80))
+    resource = load_new_resource(f"n,t\n{numbers}" + ",x\n" * 20)
+
+    page = Client().get(f"/en/datastore/{resource.pk}/about/").content.decode()
+
+    (card,) = re.findall('<li id="about-1">.*?</ol>', page, re.DOTALL)
+    assert "</figure>" in card
+    assert re.findall('<rect width="([0-9.]+)%"', card) == ["20"]
+    assert '<a dir=auto href="../?empty.n=yes"><bdi>empty</bdi></a>' in card

@@ -112,6 +112,7 @@ def list_addresses(resource: Resource, places: Resource) -> list[str]:
         f"{page}r/1/",
         f"{page}r/2/",
         f"{page}chart/?by=select&split=__proto__",
+        f"{page}compare/?by=select&compare=__proto__",
         f"{page}map/",
         f"{page}about/",
         f"{page}api/?field.select=javascript%3Aalert(1)",

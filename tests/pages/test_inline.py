@@ -161,7 +161,7 @@ def test_an_absent_resource_is_a_sentence(db: None) -> None:
         ("datastore_table id sort='nope'", "Unknown field: “nope”"),
         ("datastore_table id filters='{'", "The parameter “filters” is not valid JSON."),
         ("datastore_table id filters=long", "This address is too long."),
-        ("datastore_chart id by='nope'", "Unknown field: “nope”"),
+        ("datastore_chart id by='nope'", "cannot have by=nope. Possible: "),
         ("datastore_chart id q=long", "This address is too long."),
         ("datastore_map id lat='code' lon='nope'", "Unknown field: “code”"),
         ("datastore_map id filters='{'", "The parameter “filters” is not valid JSON."),

@@ -107,6 +107,7 @@ PAGES = {
     "chart": "chart/?show=sum&of=sau&by=ten&split=loai",
     "columns": "chart/?show=count&by=loai",
     "lines": "chart/?show=avg&of=sau&by=vd&per=each&split=loai",
+    "comparison": "compare/?show=sum&of=sau&by=ten&compare=loai",
     "map": f"map/?{MAP}",
     "API": f"api/?{urlencode(QUESTION)}",
     "embedded table": f"?embed=1&{urlencode(QUESTION)}",

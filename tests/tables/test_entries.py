@@ -10,6 +10,7 @@ from django.test import Client
 
 from datastore_search.api.parameters import ChoiceField
 from datastore_search.conf import list_settings
+from datastore_search.contrib.pages.models import SavedView
 from datastore_search.contrib.pages.sections import sections
 from datastore_search.downloads.formats import formats
 from datastore_search.downloads.parameters import DumpParameters
@@ -49,6 +50,7 @@ def test_a_format_is_in_every_entrance(
 
 #: The query of a page that has the section, and a text of the section.
 SHOWN = {
+    "first_view": ("", "All rivers"),
     "facts": ("about/", "<dt"),
     "origin": ("", "The river authority"),
     "structured_data": ("", "application/ld+json"),
@@ -62,6 +64,8 @@ SHOWN = {
 def test_a_section_is_shown(client: Client, db: None, name: str) -> None:
     resource = load_new_resource(PLACES)
     describe(resource, source="The river", publisher="The river authority")
+    if name == "first_view":
+        SavedView.objects.create(resource=resource, title="All rivers")
     query, text = SHOWN[name]
     page = client.get(f"/en/datastore/{resource.pk}/{query}")
 

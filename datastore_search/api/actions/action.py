@@ -42,6 +42,8 @@ class Action:
     """
     One action; ``run`` takes the request and the parameters as they were sent.
 
+    With ``takes_file``, a form may have a file: the parameter ``upload``.
+
     ``result`` is the JSON Schema of the result, any value if there is none.  ``build_schemas``
     builds the schemas that it refers to, by name, beside those of ``api.schemas``; apps may have
     added parameters by then.
@@ -52,6 +54,7 @@ class Action:
     run: Callable[[Request, Mapping[str, object]], Answer]
     help: str | Promise
     is_writing: bool = False
+    takes_file: bool = False
     result: Schema = field(default_factory=dict)
     build_schemas: Callable[[], Mapping[str, Schema]] = dict
 

@@ -12,8 +12,15 @@ from rest_framework.request import Request
 from ...database.tables import measure_record_table
 from ...field_types import field_types
 from ...guards.shares import Client
-from ...models import IndexKind, Profiles, read_profiles
-from ...search import ConsistentRead, check_has_records, describe_fields, with_consistent_read
+from ...models import IndexKind
+from ...search import (
+    ConsistentRead,
+    Profiles,
+    check_has_records,
+    describe_fields,
+    find_profiles,
+    with_consistent_read,
+)
 from ..authentication import authorize_read
 from ..parameters import BooleanField, ResourceParameters
 from ..schemas import (
@@ -29,6 +36,9 @@ from ..schemas import (
     schema_ref,
 )
 from .action import Action, Answer
+
+#: The first fields have a profile.
+MAX_PROFILED_FIELDS = 100
 
 
 class InfoParameters(ResourceParameters):
@@ -47,9 +57,10 @@ def _describe_resource(request: Request, sent: Mapping[str, object]) -> Answer:
     def answer(read: ConsistentRead) -> Answer:
         resource = read.resource
         validators = authorize_read(request, resource, name, sent)
-        profiles = read_profiles(resource.table_version_id, using=read.connection.alias)
         fields = describe_fields(resource.types.items(), resource.infos[get_language()])
+        profiles: Profiles | None = {}
         if parameters.get("include_fields_schema", True):
+            profiles = find_profiles(read, [*resource.types][:MAX_PROFILED_FIELDS])
             version = resource.table_version
             # One index serves filters by equality on any field.
             is_filtered = version is None or IndexKind.FILTERS in version.indexes
@@ -66,17 +77,18 @@ def _describe_resource(request: Request, sent: Mapping[str, object]) -> Answer:
                     # The search vector has the words of all types.
                     "searchable": True,
                 }
-                if profile := profiles and profiles.fields.get(field.name):
+                if profile := (profiles or {}).get(field.name):
                     described["profile"] = profile
         result: dict[str, Any] = {"fields": fields}
         if parameters.get("include_meta", True):
-            result["meta"] = _describe_table(read, profiles)
-        return Answer(result, validators=validators)
+            result["meta"] = _describe_table(read)
+        # Profiles that cannot be had now are there next time.
+        return Answer(result, validators=None if profiles is None else validators)
 
     return with_consistent_read(name, answer, client=Client.from_request(request))
 
 
-def _describe_table(read: ConsistentRead, profiles: Profiles | None) -> dict[str, Any]:
+def _describe_table(read: ConsistentRead) -> dict[str, Any]:
     resource = read.resource
     version = resource.table_version
     if version is None:
@@ -85,11 +97,6 @@ def _describe_table(read: ConsistentRead, profiles: Profiles | None) -> dict[str
         check_has_records(read)
     size, indexes_size, database_size = measure_record_table(read.session, version.pk)
     aliases = resource.aliases.using(read.connection.alias)
-    profiled = profiles and {
-        "records": profiles.record_count,
-        "made": profiles.created_at.isoformat(timespec="seconds"),
-        "current": True,  # others are not read
-    }
     return {
         "id": str(resource.pk),
         "count": version.record_count,
@@ -98,7 +105,6 @@ def _describe_table(read: ConsistentRead, profiles: Profiles | None) -> dict[str
         "idx_size": indexes_size,
         "db_size": database_size,
         "aliases": list(aliases.values_list("name", flat=True)),
-        **({"profiled": profiled} if profiled else {}),
     }
 
 
@@ -115,7 +121,7 @@ _SCHEMA = object_of(
     }
 )
 _PROFILE = {
-    "description": "What the values of the field are like; missing after a change.",
+    "description": "What the values of the field are like, of the first 100 fields.",
     **OBJECT,
 }
 _META = object_of(
@@ -127,10 +133,7 @@ _META = object_of(
         "idx_size": {**NON_NEGATIVE_INTEGER, "description": "Bytes of the indexes."},
         "db_size": {**NON_NEGATIVE_INTEGER, "description": "Bytes of the whole database."},
         "aliases": list_of(TEXT),
-    },
-    optional={
-        "profiled": {"description": "Of which records the profiles of the fields are.", **OBJECT}
-    },
+    }
 )
 _INFO = object_of(
     {"fields": list_of(describe_field(schema=_SCHEMA, profile=_PROFILE))}, optional={"meta": _META}

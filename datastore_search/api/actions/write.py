@@ -181,6 +181,7 @@ class CreateParameters(RecordsParameters):
             "Other names of the resource, which replace its present ones. If not given, they stay."
         ),
     )
+    method = IgnoredField(help_text=_("Has no effect: records are always inserted."))
     delete_fields = BooleanField(
         help_text=_(
             "Remove the fields that `fields` does not name, with their values. Has no effect"

@@ -270,7 +270,7 @@ def get_tools() -> Mapping[str, Tool]:
                     "figures for each group, as CSV."
                 ),
                 actions["datastore_aggregate"].parameters,
-                ("resource_id", "group_by", "metrics", *_CONDITIONS, "having", *_PAGE),
+                ("resource_id", "group_by", "metrics", "compare", *_CONDITIONS, "having", *_PAGE),
                 _read_rows("datastore_aggregate"),
             )
         )

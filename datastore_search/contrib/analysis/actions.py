@@ -27,6 +27,7 @@ from ...api.parameters import (
     FieldNameField,
     FiltersField,
     FullTextQueryField,
+    JsonField,
     NonNegativeIntegerField,
     ResourceParameters,
     SortField,
@@ -62,12 +63,13 @@ from ...search import (
     with_consistent_read,
 )
 from .aggregates import MAX_GROUPS, MAX_METRICS, METRICS, AggregateQuery, Metric, read_aggregate
+from .comparison import SHARE, Compare
 from .errors import InvalidHaving, NothingToSuggest, RepeatedColumnName
 from .facets import MAX_FACET_VALUES, MAX_FACETS, Facet, read_facets
 from .groups import INTERVALS, MAX_BINS, GroupBy
 from .parameter_types import NumberField, OptionsListField
 from .spelling import MAX_COUNTED_RECORDS, NO_SUGGESTIONS, suggest_queries
-from .suggestions import MAX_SUGGESTED_VALUES, NO_VALUES, suggest_values
+from .suggestions import MAX_SUGGESTED_VALUES, suggest_values
 
 #: Values of a facet if no limit is given, and suggested ones.
 DEFAULT_FACET_VALUES = DEFAULT_SUGGESTED_VALUES = 10
@@ -191,7 +193,7 @@ def _read_facets(request: Request, sent: Mapping[str, object]) -> Answer:
             "total": found.total,
             "facets": RawJson([b"[", b", ".join(found.facets), b"]"]),
         }
-        return Answer(result, validators=validators if found.is_complete else None)
+        return Answer(result, validators=validators)
 
     return with_consistent_read(name, answer, client=Client.from_request(request))
 
@@ -256,7 +258,8 @@ class MetricOptions(ActionParameters):
     metric = ChoiceField(tuple(METRICS), help_text=_("The metric to compute."))
     field = FieldNameField(
         help_text=_(
-            "The name of the field. Required, except for `count`, which then counts records."
+            "The name of the field. Required, except for `count` and `share`, which are then about"
+            " records."
         )
     )
     vars()["as"] = TextField(
@@ -288,13 +291,37 @@ class MetricsField(OptionsListField):
         return {"metric": metric, **({} if field is None else {"field": unquote_name(field)})}
 
     def check_item(self, item: Mapping[str, Any]) -> Mapping[str, Any]:
-        if item["metric"] != "count":
+        if item["metric"] not in {"count", SHARE}:
             self.check_needed(item, "metric", "field")
         if item["metric"] == "percentile":
             self.check_needed(item, "metric", "percentile")
         elif "percentile" in item:
             self.fail("combined", option=item["metric"], other="percentile")
         return item
+
+
+class CompareField(JsonField):
+    """Two groups of a column: an object, or the JSON text of one."""
+
+    default_error_messages = {
+        "invalid": _("Must be an object with “field”, “from” and “to”."),
+    }
+    json_schema = {
+        "type": "object",
+        "required": ["field", "from", "to"],
+        "properties": {"field": {"type": "string"}, "from": ANY_VALUE, "to": ANY_VALUE},
+        "additionalProperties": False,
+    }
+
+    def get_component(self, name: str) -> str:
+        return name
+
+    def check(self, data: object) -> Mapping[str, object]:
+        if not isinstance(data, Mapping) or data.keys() != {"field", "from", "to"}:
+            self.fail("invalid")
+        if not isinstance(data["field"], str):
+            self.fail("invalid")
+        return data
 
 
 class AggregateParameters(ResourceParameters, ConditionParameters):
@@ -309,6 +336,13 @@ class AggregateParameters(ResourceParameters, ConditionParameters):
             "What to compute for each group: texts such as `sum(budget)`, or objects with options."
         ),
         shown_default="count",
+    )
+    compare = CompareField(
+        help_text=_(
+            "Two groups or periods of a column of `group_by` side by side: an object with its name"
+            " (`field`) and the two values (`from`, `to`). Each metric then has four columns, whose"
+            " names end with `_from`, `_to`, `_difference` and, in per cent, `_change`."
+        )
     )
     having = FiltersField(
         help_text=_("Conditions that the groups meet, by the names of the columns.")
@@ -349,8 +383,10 @@ def build_aggregate_query(parameters: Mapping[str, Any]) -> AggregateQuery:
         having = parse_filters(parameters.get("having", {}))
     except InvalidParameters as error:
         raise InvalidParameters([InvalidHaving(error=each) for each in error.errors]) from None
+    compare = parameters.get("compare")
+    compared = Compare(compare["field"], compare["from"], compare["to"]) if compare else None
     of_query = {name: parameters[name] for name in (*CONDITIONS, *_PAGE) if name in parameters}
-    return AggregateQuery(build_query(of_query), group_by, tuple(metrics), having)
+    return AggregateQuery(build_query(of_query), group_by, tuple(metrics), having, compared)
 
 
 def _aggregate(request: Request, sent: Mapping[str, object]) -> Answer:
@@ -417,12 +453,9 @@ def _suggest(request: Request, sent: Mapping[str, object]) -> Answer:
     def answer(read: ConsistentRead) -> Answer:
         resource = read.resource
         validators = authorize_read(request, resource, name, sent)
-        found = NO_VALUES
-        if field is not None:
-            found = suggest_values(read, query, field, prefix, limit)
+        values = suggest_values(read, query, field, prefix, limit) if field is not None else []
         # A query with values is being typed.
-        suggestions = NO_SUGGESTIONS if found.values else suggest_queries(read, query)
-        is_complete = found.is_complete and suggestions.is_complete
+        suggestions = NO_SUGGESTIONS if values else suggest_queries(read, query)
         result = {
             "resource_id": str(resource.pk),
             "words": [
@@ -430,10 +463,10 @@ def _suggest(request: Request, sent: Mapping[str, object]) -> Answer:
                 for word, similar in suggestions.words.items()
             ],
             "queries": [*map(asdict, suggestions.queries)],
-            "complete": is_complete,
-            "values": RawJson([b"[", b", ".join(found.values), b"]"]),
+            "complete": suggestions.is_complete,
+            "values": RawJson([b"[", b", ".join(values), b"]"]),
         }
-        return Answer(result, validators=validators if is_complete else None)
+        return Answer(result, validators=validators if suggestions.is_complete else None)
 
     return with_consistent_read(name, answer, client=Client.from_request(request))
 

@@ -1,17 +1,18 @@
 """
 Aggregates: figures for groups of records.
 
-One statement groups the matches of a query, and a page of the groups is read as a page of records
-is.  PostgreSQL computes and writes each figure, so that numbers keep all their digits.
+The engine groups the matches of a query, and PostgreSQL reads a page of the groups as a page of
+records, so that values have the order and the digits that they have in records.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from enum import Enum, auto
-from functools import partial
+from functools import cached_property, partial
 from typing import LiteralString
 
 from psycopg import sql
@@ -44,14 +45,20 @@ from ...search import (
     count_and_read,
     translate_database_errors,
 )
+from .comparison import SHARE, Compare, Figure, GroupSteps, bind_compare, list_columns
+from .engine.columns import Column as EngineColumn
+from .engine.process import NumbersOutOfRange
+from .engine.questions import Asked, normalize, read_value, select_asked
+from .engine.source import Source
 from .errors import (
     InvalidHaving,
     NumbersTooLarge,
     RepeatedColumnName,
     ReservedColumnName,
+    TooManyGroups,
     UnsupportedOption,
 )
-from .groups import BIN, GroupBy, compile_group_keys, compile_value
+from .groups import GroupBy, compile_group_keys, read_bounds
 
 # Metrics ------------------------------------------------------------------------------------------
 
@@ -60,37 +67,32 @@ class Fits(Enum):
     """Of which types the values are; the figure is a count, one of them, or a number."""
 
     ALL = auto()
+    SINGLE = auto()
     ORDERED = auto()
     NUMBERS = auto()
 
     def suits(self, kind: FieldType) -> bool:
         if self is Fits.NUMBERS:
             return kind.is_number
-        return self is Fits.ALL or kind.ordered is not None
+        return (
+            self is Fits.ALL
+            or kind.ordered is not None
+            or (self is Fits.SINGLE and not kind.is_nested)
+        )
 
     def get_kind(self, kind: FieldType) -> str:
         if self is Fits.ALL:
             return INT8.name
-        return kind.name if self is Fits.ORDERED or kind.is_double else NUMERIC.name
-
-
-#: The metrics: which types each one fits, and its SQL over ``{k}``; without SQL, a percentile.
-METRICS: Mapping[str, tuple[Fits, LiteralString]] = {
-    "count": (Fits.ALL, "count({k})"),
-    "count_distinct": (Fits.ALL, "count(DISTINCT {k})"),
-    "sum": (Fits.NUMBERS, "sum({k})"),
-    "avg": (Fits.NUMBERS, "avg({k})"),
-    "min": (Fits.ORDERED, "min({k})"),
-    "max": (Fits.ORDERED, "max({k})"),
-    "median": (Fits.NUMBERS, ""),
-    "percentile": (Fits.NUMBERS, ""),
-    "stddev": (Fits.NUMBERS, "stddev_samp({k})"),
-}
+        return kind.name if self is not Fits.NUMBERS or kind.is_double else NUMERIC.name
 
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """One of ``METRICS``; ``count`` without a field counts records, ``percentile`` is 0 to 100."""
+    """
+    One of ``METRICS``; ``percentile`` is 0 to 100.
+
+    Without a field, ``count`` counts records, and ``share`` is their share of all.
+    """
 
     name: str
     metric: str
@@ -99,67 +101,143 @@ class Metric:
 
 
 @dataclass(frozen=True, slots=True)
-class CompiledMetric:
+class _Measured:
     """
-    A metric in SQL.
+    The values that a figure is of: those of a field in its column.
 
-    ``figure`` is computed of the values in ``column``, which the first metric of a field reads of
-    each match as its ``value``.  ``kind`` is the type of the figure.  With a ``rank``, a
-    percentage, the figure also needs the places of the values.
+    ``rank`` is a percentage, and ``order`` sorts them.
     """
 
-    value: Clause | None
-    column: LiteralString
-    figure: Clause
-    kind: str
-    rank: Decimal | int | None = None
+    kind: FieldType
+    column: EngineColumn
+    rank: Decimal | int
+    order: str
+
+    @property
+    def is_exact(self) -> bool:
+        return self.column.is_typed and not self.kind.is_double
+
+    @property
+    def value(self) -> str:
+        """The value to compute with, which is a double where a column of numbers has texts."""
+        is_text = self.kind.is_number and not self.column.is_typed
+        return f"CAST({self.column.value} AS DOUBLE)" if is_text else self.column.value
+
+    @property
+    def decimals(self) -> str:
+        """The most decimals of a value, which their sum has, too."""
+        if self.column.has_texts:
+            return f"max(length(split_part({self.column.text}, '.', 2)))"
+        return f"'{self.column.scale}'"
+
+    def ask_double(self, figure: str) -> Asked:
+        return Asked((figure,), "{0}::float8" if self.kind.is_double else "{0}::float8::numeric")
 
 
-#: The value at the place ``h``, counted from 0; between two values it is interpolated.
-_PERCENTILE: LiteralString = (
-    "trim_scale(CASE WHEN max({h}) = floor(max({h})) THEN max({k}) FILTER (WHERE {n} = {h} + 1)"
-    " ELSE max({k}) FILTER (WHERE {n} = floor({h}) + 1)"
-    " + (max({k}) FILTER (WHERE {n} = ceil({h}) + 1)"
-    " - max({k}) FILTER (WHERE {n} = floor({h}) + 1)) * (max({h}) - floor(max({h}))) END)"
-)
+_MEDIAN = 50
+
+#: Digits of numbers whose means are exact in doubles.
+_MAX_EXACT_DIGITS = 14
+
+#: A number that PostgreSQL refuses as too large.
+_TOO_LARGE = "'1e999'"
 
 
-def compile_metric(
-    metric: Metric, type_name: str, position: int, first: int
-) -> CompiledMetric | None:
-    """
-    Compile a metric of a field of a type; None where it does not fit the type.
+def _ask_sum(measured: _Measured) -> Asked:
+    total = f"sum({measured.value})"
+    if not measured.is_exact:
+        return measured.ask_double(_refuse_infinity(measured, total))
+    return Asked((total, measured.decimals), "round({0}::numeric, {1}::int)")
 
-    Its SQL is over the column ``k`` of the position of the ``first`` metric of the field, and for a
-    percentile over ``n`` and ``h`` of its own.
-    """
-    column: LiteralString = f"k{first}"
-    if not metric.field:
-        return CompiledMetric(None, column, Clause(sql.SQL("count(*)")), INT8.name)
-    kind, (fits, template) = field_types[type_name], METRICS[metric.metric]
-    if not fits.suits(kind):
-        return None
-    value = compile_value(kind, metric.field) if first == position else None
-    figure_kind = fits.get_kind(kind)
-    if template:
-        figure = Clause(sql.SQL(template).format(k=sql.SQL(column)))
-        return CompiledMetric(value, column, figure, figure_kind)
-    rank = 50 if metric.percentile is None else metric.percentile
-    if field_types[figure_kind].is_double:
-        text = sql.SQL("percentile_cont(%s::float8) WITHIN GROUP (ORDER BY {})").format(
-            sql.SQL(column)
-        )
-        return CompiledMetric(value, column, Clause(text, [rank / 100]), figure_kind)
-    text = sql.SQL(_PERCENTILE).format(
-        k=sql.SQL(column), n=sql.SQL(f"n{position}"), h=sql.SQL(f"h{position}")
-    )
-    return CompiledMetric(value, column, Clause(text), figure_kind, rank)
+
+def _ask_mean(measured: _Measured) -> Asked:
+    if not measured.is_exact:
+        return measured.ask_double(_refuse_infinity(measured, f"avg({measured.value})"))
+    texts = (f"sum({measured.value})", f"count({measured.value})", measured.decimals)
+    return Asked(texts, "round({0}::numeric, {2}::int) / nullif({1}::bigint, 0)")
+
+
+def _refuse_infinity(measured: _Measured, figure: str) -> str:
+    """Let a sum of finite numbers be too large for a double."""
+    has_infinity = f"bool_or(NOT isfinite({measured.value}))"
+    is_lost = f"NOT isfinite({figure}) AND NOT {has_infinity}"
+    return f"CASE WHEN {is_lost} THEN {_TOO_LARGE} ELSE CAST({figure} AS VARCHAR) END"
+
+
+def _ask_percentile(measured: _Measured) -> Asked:
+    """Ask for the value at a place, counted from 0; between two values it is interpolated."""
+    value, rank = measured.value, measured.rank
+    if not measured.is_exact:
+        return measured.ask_double(f"quantile_cont({value}, {float(rank) / 100!r})")
+    if rank == _MEDIAN and measured.column.digits <= _MAX_EXACT_DIGITS:
+        # The mean of two such numbers has one decimal more, which a double holds.
+        median = f"quantile_cont(CAST({value} AS DOUBLE), 0.5)"
+        places = (measured.column.scale + 1,)
+        return Asked((median,), "trim_scale(round({0}::numeric, %s))", places)
+    place = f"((count({value}) - 1) * CAST({rank} AS DECIMAL(38, 10)) / 100)"
+    values = f"list_sort(list({value}) FILTER ({value} IS NOT NULL))"
+    low, high = (f"{values}[CAST({each}({place}) AS BIGINT) + 1]" for each in ("floor", "ceil"))
+    between: LiteralString = "({1}::numeric - {0}::numeric) * {2}::numeric"
+    texts = (low, high, f"{place} - floor({place})")
+    return Asked(texts, f"trim_scale({{0}}::numeric + {between})")
+
+
+def _ask_deviation(measured: _Measured) -> Asked:
+    """Ask for the deviation from the least value on: of 2^53 and more, a double lacks digits."""
+    value = measured.value
+    if not measured.is_exact:
+        return measured.ask_double(f"stddev_samp(CAST({value} AS DOUBLE))")
+    kind = measured.column.type if measured.column.scale else "HUGEINT"
+    distance = f"CAST(CAST(v AS {kind}) - min({value}) AS DOUBLE)"
+    distances = f"list_transform(list({value}), lambda v: {distance})"
+    return measured.ask_double(f"list_aggregate({distances}, 'stddev_samp')")
+
+
+def _ask_end(measured: _Measured, end: str) -> Asked:
+    text = measured.column.write_end(end, measured.order)
+    return Asked((text,), read_value(measured.kind))
+
+
+def _ask_value(measured: _Measured, function: str) -> Asked:
+    """Ask for the text of one of the values."""
+    text = function.format(text=measured.column.text, order=measured.order)
+    return Asked((text,), read_value(measured.kind))
+
+
+def _ask_number(measured: _Measured, function: str) -> Asked:
+    value = normalize(measured.kind, measured.column)
+    return Asked((function.format(value=value),), "{0}::bigint")
+
+
+#: The metrics: which types each one fits, and how it is asked for.
+METRICS: Mapping[str, tuple[Fits, Callable[[_Measured], Asked]]] = {
+    "count": (Fits.ALL, partial(_ask_number, function="count({value})")),
+    "count_distinct": (Fits.ALL, partial(_ask_number, function="count(DISTINCT {value})")),
+    "sum": (Fits.NUMBERS, _ask_sum),
+    "avg": (Fits.NUMBERS, _ask_mean),
+    "min": (Fits.ORDERED, partial(_ask_end, end="min")),
+    "max": (Fits.ORDERED, partial(_ask_end, end="max")),
+    "first": (Fits.SINGLE, partial(_ask_value, function="arg_min({text}, _id)")),
+    "last": (Fits.SINGLE, partial(_ask_value, function="arg_max({text}, _id)")),
+    "mode": (Fits.SINGLE, partial(_ask_value, function="mode({text} ORDER BY {order})")),
+    SHARE: (Fits.NUMBERS, _ask_sum),  # of which `comparison` makes a percentage
+    "median": (Fits.NUMBERS, _ask_percentile),
+    "percentile": (Fits.NUMBERS, _ask_percentile),
+    "stddev": (Fits.NUMBERS, _ask_deviation),
+}
+
+
+#: Those that depend on the order of the values.
+_ORDERED = ("min", "max", "mode")
 
 
 # Queries ------------------------------------------------------------------------------------------
 
 #: Of one call.
 MAX_GROUPS, MAX_METRICS = 4, 20
+
+#: Groups that a call may find; a page has some of them.
+MAX_FOUND_GROUPS = 100_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,13 +247,15 @@ class AggregateQuery:
 
     ``query`` has the conditions on records, and the page of the groups: ``sort``, ``limit``,
     ``offset``, the format.  ``group_by`` and ``metrics`` have unique names.  ``having`` are
-    conditions on the groups, by these names.
+    conditions on the groups, by the names of the columns.  ``compare`` puts two groups of a column
+    side by side.
     """
 
     query: Query
     group_by: Mapping[str, GroupBy]
     metrics: tuple[Metric, ...]
     having: tuple[Condition, ...] = ()
+    compare: Compare | None = None
 
 
 def read_aggregate(read: ConsistentRead, query: AggregateQuery) -> SearchAnswer:
@@ -189,6 +269,7 @@ def read_aggregate(read: ConsistentRead, query: AggregateQuery) -> SearchAnswer:
         read.session.hold_slot(),
         translate_database_errors(plain=query.query.plain),
         translate_errors((NumericValueOutOfRange, InvalidParameters([NumbersTooLarge()]))),
+        _refuse_large_numbers(),
     ):
         bound = _BoundAggregate(read, query)
         page = bound.query
@@ -210,28 +291,33 @@ def read_aggregate(read: ConsistentRead, query: AggregateQuery) -> SearchAnswer:
     )
 
 
+@contextmanager
+def _refuse_large_numbers() -> Iterator[None]:
+    try:
+        yield
+    except NumbersOutOfRange:
+        raise InvalidParameters([NumbersTooLarge()]) from None
+
+
 class _BoundAggregate:
     """An aggregate that fits a relation; ``fields`` are the columns: groups, then metrics."""
 
     def __init__(self, read: ConsistentRead, query: AggregateQuery) -> None:
         errors: list[InvalidParameter] = []
-        self.query = query.query
+        self._read, self.query, types = read, query.query, read.relation.types
         self._keys = compile_group_keys(query.group_by.values(), read, "group_by", errors)
-        self._metrics: list[CompiledMetric] = []
-        first_by_field: dict[str, int] = {}
-        for position, metric in enumerate(query.metrics):
-            field = metric.field
-            if field and field not in read.relation.types:
+        self._metrics, figures = query.metrics, list[Figure]()
+        for metric in query.metrics:
+            field, (fits, _ask) = metric.field, METRICS[metric.metric]
+            if field and field not in types:
                 errors.append(UnknownField(parameter="metrics", field=field[:MAX_SHOWN_LENGTH]))
-                continue
-            kind = read.relation.types.get(field, "")
-            first = first_by_field.setdefault(field, position)
-            if compiled := compile_metric(metric, kind, position, first):
-                self._metrics.append(compiled)
-            else:
-                misfit = {"field": field, "type": kind, "option": metric.metric}
+            elif field and not fits.suits(field_types[types[field]]):
+                misfit = {"field": field, "type": types[field], "option": metric.metric}
                 errors.append(UnsupportedOption(parameter="metrics", **misfit))
-        names = [*query.group_by, *(metric.name for metric in query.metrics)]
+            else:
+                kind = fits.get_kind(field_types[types[field]]) if field else INT8.name
+                figures.append(Figure(metric.name, metric.metric, kind))
+        names = list_columns(query.group_by, [each.name for each in query.metrics], query.compare)
         errors += [
             RepeatedColumnName(parameter="metrics", name=name[:MAX_SHOWN_LENGTH])
             for position, name in enumerate(names)
@@ -243,15 +329,50 @@ class _BoundAggregate:
             for key in self.query.sort
             if key.field not in names
         ]
-        conditions = replace(self.query, sort=(), limit=None, offset=0)
-        self._source = bind_query(read, conditions, errors)
-        kinds = [key.kind.name for key in self._keys] + [each.kind for each in self._metrics]
-        self.fields = tuple(zip(names, kinds, strict=True))
+        compare = None
+        if query.compare and not errors:
+            compare = bind_compare(query.compare, query.group_by, self._keys, figures, read)
+        self._steps = GroupSteps([*query.group_by], self._keys, figures, compare)
+        filters = (*self.query.filters, *(compare.filters if compare else ()))
+        self._conditions = replace(self.query, filters=filters, sort=(), limit=None, offset=0)
+        bind_query(read, self._conditions, errors)
+        self.fields = self._steps.fields
         having = TypedFields(dict(self.fields), partial(cast_texts, read.connection))
         try:
             self._having = compile_conditions(query.having, having) if query.having else None
         except InvalidParameters as error:
             raise InvalidParameters([InvalidHaving(error=each) for each in error.errors]) from None
+
+    @cached_property
+    def _groups(self) -> Clause:
+        """
+        Select the keys and the figures of all groups, which the engine has found.
+
+        Raises: ``InvalidParameters`` for too many groups.
+        """
+        named = [each.group.field for each in self._keys]
+        measured = [each.field for each in self._metrics]
+        ordered = [each.field for each in self._metrics if each.metric in _ORDERED]
+        source = Source(self._read, self._conditions, [*named, *measured], ordered=ordered)
+        bounds = read_bounds(source, self._keys)
+        asked = [(f"g{n}", key.ask(source, bounds[n])) for n, key in enumerate(self._keys)]
+        by = [each.by for _name, each in asked]
+        for n, metric in enumerate(self._metrics):
+            figure = Asked(("count(*)",), "{0}::bigint")
+            if metric.field:
+                rank = _MEDIAN if metric.percentile is None else metric.percentile
+                kind, column = source.get_type(metric.field), source.columns[metric.field]
+                order = source.orders.get(metric.field, column.value)
+                figure = METRICS[metric.metric][1](_Measured(kind, column, rank, order))
+            asked.append((f"m{n}", figure))
+        texts = ", ".join(
+            f"CAST({text} AS VARCHAR)" for _name, each in asked for text in each.texts
+        )
+        grouped = f"GROUP BY {', '.join(by)}" if by else ""
+        rows = source.fetch(f"SELECT {texts} FROM matches {grouped} LIMIT {MAX_FOUND_GROUPS + 1}")
+        if len(rows) > MAX_FOUND_GROUPS:
+            raise InvalidParameters([TooManyGroups(most=MAX_FOUND_GROUPS)])
+        return self._steps.select(select_asked(asked, rows))
 
     def select_texts(self) -> Clause:
         """Read the text of each group of the page, after the number of groups if it is wanted."""
@@ -287,10 +408,11 @@ class _BoundAggregate:
             compose(f"{{}} AS c{position}", Clause(rendered))
             for position, rendered in enumerate(self._render_columns())
         )
-        keys = [
-            Clause(key.order(sql.SQL(f"g{position}"))) for position, key in enumerate(self._keys)
+        shown = enumerate(self._steps.keys)
+        keys = [Clause(key.order(sql.SQL(f"g{position}"))) for position, key in shown]
+        figures = [
+            Clause(sql.SQL(f"m{position}")) for position in range(len(self.fields) - len(keys))
         ]
-        figures = [Clause(sql.SQL(f"m{position}")) for position in range(len(self._metrics))]
         by_name = dict(zip([name for name, _kind in self.fields], [*keys, *figures], strict=True))
         # The order is total: by the keys in the end.
         terms = [compile_sort_key(key, by_name[key.field]) for key in self.query.sort] + keys
@@ -300,41 +422,16 @@ class _BoundAggregate:
         return compose("SELECT true AS is_there, {} FROM found {} {}", columns, order, bounds)
 
     def _render_columns(self) -> list[sql.Composable]:
+        keys = self._steps.keys
         return [
-            *(key.render(sql.SQL(f"g{position}")) for position, key in enumerate(self._keys)),
-            *(sql.SQL(f"to_jsonb(m{position})") for position in range(len(self._metrics))),
+            *(key.render(sql.SQL(f"g{position}")) for position, key in enumerate(keys)),
+            *(sql.SQL(f"to_jsonb(m{each})") for each in range(len(self.fields) - len(keys))),
         ]
 
     def select_groups(self) -> Clause:
-        """Select each group that meets the conditions, in steps: matches, bins, ranks, groups."""
-        inner = [
-            compose(f"{{}} AS {'b' if key.group.bins else 'g'}{position}", key.value)
-            for position, key in enumerate(self._keys)
-        ]
-        inner += [
-            compose(f"{{}} AS k{position}", metric.value)
-            for position, metric in enumerate(self._metrics)
-            if metric.value is not None
-        ]
-        steps = [self._source.select(join_with_commas(inner or [Clause(sql.SQL("1"))]))]
-        steps += self._select_bins()
-        steps += self._select_ranks(f"s{len(steps) - 1}")
-        named = [compose(f"s{n} AS ({{}})", step) for n, step in enumerate(steps)]
-        keys = [f"g{position}" for position in range(len(self._keys))]
-        figures = [
-            compose(f"{{}} AS m{position}", metric.figure)
-            for position, metric in enumerate(self._metrics)
-        ]
-        selected = [*(Clause(sql.SQL(key)) for key in keys), *figures]
-        by = f" GROUP BY {', '.join(keys)}" if keys else ""
-        groups = compose(
-            "WITH {} SELECT {} FROM {}",
-            join_with_commas(named),
-            join_with_commas(selected),
-            Clause(sql.SQL(f"s{len(steps) - 1}{by}")),
-        )
+        """Select each group that meets the conditions."""
         if self._having is None:
-            return groups
+            return self._groups
         members = [sql.SQL("%s::text, {}").format(rendered) for rendered in self._render_columns()]
         data = Clause(
             sql.SQL("jsonb_build_object({})").format(sql.SQL(", ").join(members)),
@@ -343,44 +440,6 @@ class _BoundAggregate:
         return compose(
             "SELECT * FROM (SELECT *, {} AS data FROM ({}) AS groups) AS named WHERE {}",
             data,
-            groups,
+            self._groups,
             self._having,
         )
-
-    def _select_bins(self) -> list[Clause]:
-        """Select the bin of each match, by its lower bound, where a group has bins."""
-        columns = [Clause(sql.SQL("s0.*"))]
-        ranges = [Clause(sql.SQL("s0"))]
-        for position, key in enumerate(self._keys):
-            if key.group.bins is None:
-                continue
-            value: LiteralString = f"b{position}"
-            bounds: LiteralString = f"r{position}.bounds"
-            number = sql.SQL(BIN).format(key=sql.SQL(value), bounds=sql.SQL(bounds))
-            bound = sql.SQL(f"CASE WHEN {{}} THEN {bounds}[{{}}] ELSE {value} END AS g{position}")
-            columns.append(Clause(bound.format(key.is_finite(value), number)))
-            ranges.append(compose(f"({{}}) AS r{position}", key.select_bounds(value, "s0")))
-        if len(columns) == 1:
-            return []
-        return [compose("SELECT {} FROM {}", join_with_commas(columns), join_with_commas(ranges))]
-
-    def _select_ranks(self, source: LiteralString) -> list[Clause]:
-        """Select the place of each number in its group, where a percentile is exact."""
-        keys = ", ".join(f"g{position}" for position in range(len(self._keys)))
-        partition = f"PARTITION BY {keys}" if keys else ""
-        ranks = [
-            Clause(
-                sql.SQL(
-                    f"row_number() OVER ({partition} ORDER BY {metric.column}) AS n{position},"
-                    f" (count({metric.column}) OVER ({partition}) - 1) * %s::numeric * 0.01"
-                    f" AS h{position}"
-                ),
-                [metric.rank],
-            )
-            for position, metric in enumerate(self._metrics)
-            if metric.rank is not None
-        ]
-        if not ranks:
-            return []
-        columns = join_with_commas(ranks)
-        return [compose("SELECT *, {} FROM {}", columns, Clause(sql.SQL(source)))]

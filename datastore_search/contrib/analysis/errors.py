@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django.utils.translation import gettext_lazy as _
 
+from ...messages.availability import TemporarilyUnavailable
 from ...messages.parameters import InvalidParameter
 
 
@@ -34,6 +35,33 @@ class ReservedColumnName(InvalidParameter):
 class NumbersTooLarge(InvalidParameter):
     parameter = "metrics"
     message = _("The numbers are too large to calculate with.")
+
+
+class UnknownGroupColumn(InvalidParameter):
+    parameter = "compare"
+    message = _("“%(name)s” is not a column of “group_by”. Its columns: %(known)s.")
+
+
+class InvalidPeriod(InvalidParameter):
+    parameter = "compare"
+    message = _(
+        "“%(value)s” is not a period of the interval “%(interval)s”. Write it like %(example)s."
+    )
+
+
+class TooManyGroups(InvalidParameter):
+    parameter = "group_by"
+    message = _(
+        "There are more than %(most)s groups. Group by longer steps or another field, or ask for"
+        " fewer records."
+    )
+
+
+class TooManyValuesToSort(InvalidParameter):
+    message = _(
+        "Field “%(field)s” has more than %(most)s different values, which cannot be sorted as this"
+        " database sorts texts."
+    )
 
 
 class InvalidHaving(InvalidParameter):
@@ -83,3 +111,11 @@ class HighlightInText(InvalidParameter):
 class HighlightTooLarge(InvalidParameter):
     parameter = "highlight"
     message = _("Highlights are given for at most %(most)s records. Lower the “limit”.")
+
+
+# The engine ---------------------------------------------------------------------------------------
+
+
+class SnapshotBeingPrepared(TemporarilyUnavailable):
+    wait = 10
+    message = _("The table is being prepared for this question. Try again in a moment.")

@@ -1,15 +1,15 @@
 """
 The keys by which records are grouped: a value, a period of time, or a range of numbers.
 
-A key is an SQL expression over a record's ``data``.  Bins are made in a second step, since their
-bounds depend on the least and the greatest value of the matches.
+The engine groups records by them and returns texts of the keys, which PostgreSQL reads.  The bounds
+of bins depend on the least and the greatest value of the matches, so these are asked for before.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import ROUND_CEILING, Context, Decimal
 from functools import lru_cache
 from typing import LiteralString
 
@@ -18,15 +18,21 @@ from psycopg import sql
 
 from ...database.statements import fetch_column
 from ...field_types import NUMERIC, FieldType, field_types
-from ...filters import MAX_SHOWN_LENGTH, Clause, compile_field_key
+from ...filters import MAX_SHOWN_LENGTH, Clause
 from ...messages.parameters import InvalidParameter, UnknownField
 from ...search import ConsistentRead
+from .engine.columns import Column, write_text
+from .engine.questions import Asked, normalize, read_value
+from .engine.source import Source
 from .errors import UngroupableField, UnknownTimeZone, UnsupportedOption
 
 INTERVALS = ("year", "quarter", "month", "week", "day", "hour")
 
 #: The bins of one field at most.
 MAX_BINS = 100
+
+#: Digits of a width of ranges whose bounds are exact.
+_MAX_WIDTH_DIGITS = 23
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,22 +57,16 @@ class GroupBy:
 @dataclass(frozen=True, slots=True)
 class GroupKey:
     """
-    An expression over ``data``, null where a record has no value; ``kind`` is the type of groups.
+    The key of groups, null where a record has no value; ``kind`` is their type.
 
-    ``is_moment`` marks a key that is a timestamp of PostgreSQL's, not the text of one.
+    PostgreSQL has a period as a timestamp, and other moments as texts.
     """
 
     group: GroupBy
     kind: FieldType
-    value: Clause
-    is_moment: bool = False
-
-    @property
-    def is_list(self) -> bool:
-        return self.kind.is_nested
 
     def render(self, key: sql.Composable) -> sql.Composable:
-        if not self.is_moment:
+        if not self.group.interval:
             return sql.SQL("to_jsonb({})").format(key)
         template: LiteralString = "datastore_search_iso({0})"
         if self.kind.has_zone:
@@ -78,89 +78,189 @@ class GroupKey:
         )
 
     def order(self, key: sql.Composable) -> sql.Composable:
-        if not self.is_list:
+        if not self.kind.is_nested:
             return key
         return sql.SQL(self.kind.sort_expression).format(v=key, t=key)
 
-    def order_strictly(self, key: sql.Composable) -> sql.Composable:
-        """Compile what equally common keys are sorted by: texts by their code points."""
-        if self.kind.is_text:
-            return sql.SQL('{} COLLATE "C"').format(key)
-        return self.order(key)
+    def ask(self, source: Source, bounds: Sequence[str] = ()) -> Asked:
+        """Ask for the keys of groups, those of bins by their ``bounds``."""
+        group, column = self.group, source.columns[self.group.field]
+        if group.interval:
+            return self._ask_period(column)
+        if group.width is not None:
+            return _ask_range(column, Decimal(group.width))
+        if group.bins is not None:
+            lower = _choose_bin(column, bounds)
+            is_number = self.kind.is_number
+            return Asked((lower,), "{0}::numeric" if is_number else '{0} COLLATE "C"', by=lower)
+        by = normalize(self.kind, column)
+        # Equal values may have several texts, as 1.5 and 1.50.
+        has_texts = column.has_texts or by != column.value
+        text = f"min({column.text})" if has_texts else column.text
+        return Asked((text,), read_value(self.kind), by=by)
 
-    def select_bounds(self, key: LiteralString, matches: LiteralString) -> Clause:
-        """Select the ``bounds`` of bins, a sorted array of keys: one for one value, or null."""
-        names = {
-            "key": sql.SQL(key),
-            "matches": sql.SQL(matches),
-            "is_finite": self.is_finite(key),
-        }
-        if self.group.is_logarithmic:
-            return Clause(sql.SQL(_LOGARITHMIC_BOUNDS).format(**names))
+    def _ask_period(self, column: Column) -> Asked:
+        interval, moment, kind = self.group.interval, column.value, "TIMESTAMP"
+        if self.kind.has_zone:
+            kind, zone = "TIMESTAMPTZ", (self.group.time_zone or "UTC").replace("'", "''")
+            local = f"date_trunc('{interval}', timezone('{zone}', {moment}))"
+            # The period of the first moments that can be stored may begin before them.
+            first = "TIMESTAMPTZ '0001-01-01 00:00:00+00'"
+            period = f"greatest(timezone('{zone}', {local}), {first})"
+        else:
+            moment = f"CAST({moment} AS TIMESTAMP)"
+            period = f"date_trunc('{interval}', {moment})"
+        by = f"CASE WHEN isfinite({moment}) THEN {period} ELSE {moment} END"
+        kind = kind if self.kind.is_timestamp else "DATE"
+        written = write_text(kind, f"CAST({by} AS {kind})")
+        text = f"CASE WHEN isfinite({by}) THEN {written} ELSE CAST({by} AS VARCHAR) END"
+        value = "{0}::timestamptz" if self.kind.has_zone else "{0}::timestamp"
+        return Asked((text,), value, by=by)
+
+    def read_bounds(self, read: ConsistentRead, low: str | None, high: str | None) -> list[str]:
+        """Read the bounds of bins between two texts: one for a single value, none without any."""
+        bound: LiteralString = _DAY_BOUND
         if self.kind.is_number:
             # What a double can hold: a filter compares with doubles.
-            is_double = self.kind.is_double
-            inner = f"{_NUMBER_BOUND}::float8::text::numeric" if is_double else _NUMBER_BOUND
-        else:
-            inner = _MOMENT_BOUND if self.kind.is_timestamp else _DAY_BOUND
-            inner = f"({inner} || '+00:00')" if self.kind.has_zone else inner
-            inner = f'{inner} COLLATE "C"'
-        return Clause(
-            sql.SQL(
-                "SELECT array_agg(DISTINCT bound ORDER BY bound) AS bounds"
-                " FROM (SELECT min({key}) AS low, max({key}) AS high FROM {matches}"
-                " WHERE {is_finite}) AS span, generate_series(0, %s) AS step,"
-                " LATERAL (SELECT CASE step WHEN 0 THEN low WHEN %s THEN high ELSE {inner} END"
-                " AS bound) AS each WHERE low IS NOT NULL"
-            ).format(inner=sql.SQL(inner), **names),
-            [self.group.bins or 1] * 3,
+            bound = _NUMBER_BOUND + ("::float8::text::numeric" if self.kind.is_double else "")
+        elif self.kind.is_timestamp:
+            bound = f"({_MOMENT_BOUND} || '+00:00')" if self.kind.has_zone else _MOMENT_BOUND
+        kind: LiteralString = "numeric" if self.kind.is_number else "text"
+        template = _LOGARITHMIC_BOUNDS if self.group.is_logarithmic else _BOUNDS
+        bounds = sql.SQL(
+            "SELECT array_agg(bound::text ORDER BY bound {order}) FROM (SELECT {ends}, %s AS bins)"
+            " AS span, LATERAL ({bounds}) AS bounds WHERE low IS NOT NULL"
+        ).format(
+            order=sql.SQL("" if self.kind.is_number else 'COLLATE "C"'),
+            ends=sql.SQL(f"%s::{kind} AS low, %s::{kind} AS high"),
+            bounds=sql.SQL(template).format(bound=sql.SQL(bound)),
         )
-
-    def is_finite(self, key: LiteralString) -> sql.Composable:
-        names = "'infinity', '-infinity'" + (", 'NaN'" if self.kind.is_number else "")
-        return sql.SQL(f"{key} NOT IN ({names})")
+        ((found,),) = read.fetch_rows(Clause(bounds, [low, high, self.group.bins or 1]))
+        return found or []
 
 
-#: The bin of a key, from 1, among ``bounds``; the last one includes its end.
-BIN: LiteralString = "greatest(1, least(width_bucket({key}, {bounds}), cardinality({bounds}) - 1))"
+# Ranges -------------------------------------------------------------------------------------------
+
+_BOUNDS: LiteralString = (
+    "SELECT DISTINCT CASE step WHEN 0 THEN low WHEN bins THEN high ELSE {bound} END AS bound"
+    " FROM generate_series(0, bins) AS step"
+)
 
 #: The bounds of ranges around all numbers: 1, 2 and 5 times powers of ten, the first perhaps 0.
 _LOGARITHMIC_BOUNDS: LiteralString = (
-    "SELECT array_agg(bound ORDER BY bound) AS bounds FROM (SELECT min({key})::numeric AS low,"
-    " max({key})::numeric AS high FROM {matches} WHERE {is_finite}) AS span, LATERAL"
+    "SELECT bound FROM"
     " (SELECT bound, lag(bound) OVER ascending AS previous, lead(bound) OVER ascending AS next"
     " FROM (SELECT least(low, 0) UNION SELECT trim_scale(digit * 10::numeric ^ power)"
     " FROM (SELECT floor(log(CASE WHEN high > 0 THEN high END))::int AS last) AS powers,"
     " generate_series(last - 5, last + 1) AS power, unnest(ARRAY[1, 2, 5]) AS digit)"
-    " AS steps (bound) WINDOW ascending AS (ORDER BY bound)) AS each WHERE low IS NOT NULL"
-    " AND (previous IS NULL OR previous < high) AND (next IS NULL OR next > low)"
+    " AS steps (bound) WINDOW ascending AS (ORDER BY bound)) AS each"
+    " WHERE (previous IS NULL OR previous < high) AND (next IS NULL OR next > low)"
 )
 
-_NUMBER_BOUND: LiteralString = "trim_scale(low + (high - low) * step / %s)"
+_NUMBER_BOUND: LiteralString = "trim_scale(low + (high - low) * step / bins)"
 #: Microseconds since 1970, in whole numbers: a double has not enough digits.
-_MICROSECONDS: LiteralString = "(extract(epoch FROM {0}::timestamp) * 1000000)"
+_LOW: LiteralString = "(extract(epoch FROM low::timestamp) * 1000000)"
+_HIGH: LiteralString = "(extract(epoch FROM high::timestamp) * 1000000)"
 _MOMENT_BOUND: LiteralString = (
     "(SELECT datastore_search_iso(timestamp 'epoch'"
     " + div(number, 86400000000)::int * interval '1 day'"
     " + mod(number, 86400000000)::bigint * interval '1 microsecond')"
-    " FROM (SELECT floor({low} + ({high} - {low}) * step / %s) AS number) AS microseconds)"
-).replace("{low}", _MICROSECONDS.replace("{0}", "low")).replace(
-    "{high}", _MICROSECONDS.replace("{0}", "high")
-)  # fmt: skip
-
+    f" FROM (SELECT floor({_LOW} + ({_HIGH} - {_LOW}) * step / bins) AS number) AS microseconds)"
+)
 _DAY_BOUND: LiteralString = (
-    "to_char(low::date + floor((high::date - low::date)::numeric * step / %s)::int, 'YYYY-MM-DD')"
+    "to_char(low::date + floor((high::date - low::date)::numeric * step / bins)::int, 'YYYY-MM-DD')"
 )
 
 
+def ask_span(column: Column) -> tuple[str, str]:
+    """Ask for the least and the greatest value that has a bin, as texts."""
+    value, is_finite = _measure(column)
+    low, high = (
+        f"CAST({column.write_end(end, value, f'FILTER ({is_finite})')} AS VARCHAR)"
+        for end in ("min", "max")
+    )
+    return low, high
+
+
+def read_bounds(source: Source, keys: Sequence[GroupKey]) -> list[list[str]]:
+    """Read the bounds of the bins of keys; other keys have none."""
+    binned = [source.columns[key.group.field] for key in keys if key.group.bins is not None]
+    ends = ", ".join(end for column in binned for end in ask_span(column))
+    found = iter(source.fetch(f"SELECT {ends} FROM matches")[0] if binned else ())
+    return [
+        key.read_bounds(source.read, next(found), next(found)) if key.group.bins is not None else []
+        for key in keys
+    ]
+
+
+def _measure(column: Column) -> tuple[str, str]:
+    """Return the value that has a place on an axis, and whether it is finite."""
+    if not column.is_typed:
+        value = f"try_cast({column.value} AS DOUBLE)"
+        return value, f"coalesce(isfinite({value}), false)"
+    if column.type in _WITH_INFINITY:
+        return column.value, f"isfinite({column.value})"
+    return column.value, f"{column.value} IS NOT NULL"
+
+
+_WITH_INFINITY = {"DOUBLE", "DATE", "TIMESTAMP", "TIMESTAMPTZ"}
+_WHOLE_TYPES = {"SMALLINT", "INTEGER", "BIGINT"}
+
+
+def _choose_bin(column: Column, bounds: Sequence[str]) -> str:
+    """Choose the lower bound of the bin of a value; the last bin includes its end."""
+    value, is_finite = _measure(column)
+    last = max(0, len(bounds) - 2)
+
+    def choose(low: int, high: int) -> str:
+        if low == high:
+            return f"'{bounds[low]}'"
+        middle = (low + high + 1) // 2
+        bound = _write_bound(column, bounds[middle])
+        upper, lower = choose(middle, high), choose(low, middle - 1)
+        return f"CASE WHEN {value} >= {bound} THEN {upper} ELSE {lower} END"
+
+    chosen = choose(0, last) if bounds else "NULL"
+    return f"CASE WHEN {is_finite} THEN {chosen} ELSE CAST({column.text} AS VARCHAR) END"
+
+
+def _write_bound(column: Column, bound: str) -> str:
+    """Write a bound in the type of a column: the first value there that is not below it."""
+    if column.type in {"DATE", "TIMESTAMP", "TIMESTAMPTZ"}:
+        return f"{column.type} '{bound}'"
+    if column.type == "DOUBLE" or not column.is_typed:
+        return f"CAST('{bound}' AS DOUBLE)"
+    scale = Decimal(1).scaleb(-column.scale)
+    number = Decimal(bound).quantize(scale, ROUND_CEILING, Context(prec=60))
+    return f"CAST('{number:f}' AS {column.type})"
+
+
+def _ask_range(column: Column, width: Decimal) -> Asked:
+    """Ask for the lower bounds of ranges, which are multiples of a width."""
+    width = Decimal(f"{width.normalize():f}")
+    digits, exponent = len(width.as_tuple().digits), int(width.as_tuple().exponent)
+    value, is_finite = _measure(column)
+    if column.type in _WHOLE_TYPES:
+        factor = 10 ** max(0, -exponent)
+        whole, size = f"CAST({value} AS HUGEINT) * {factor}", int(width * factor)
+        number = f"({whole} - (({whole} % {size}) + {size}) % {size}) // {size}"
+        return Asked((number,), "({0}::numeric * %s::numeric)", (width,), by=number)
+    # The quotient of doubles may be one too low or too high; a larger one is refused.
+    guess = f"CAST(floor(CAST({value} AS DOUBLE) / {float(width)!r}) AS DECIMAL(15, 0))"
+    multiple = f"({{}} * {float(width)!r})"
+    if max(digits, digits + exponent, -exponent) <= _MAX_WIDTH_DIGITS:
+        exact = f"DECIMAL({_MAX_WIDTH_DIGITS}, {max(0, -exponent)})"
+        multiple = f"({{}} * CAST('{width:f}' AS {exact}))"
+    if column.type == "DOUBLE" or not column.is_typed:
+        multiple = f"CAST({multiple} AS DOUBLE)"
+    lower, upper = multiple.format(guess), multiple.format(f"({guess} + 1)")
+    step = f"CASE WHEN {value} < {lower} THEN -1 WHEN {value} >= {upper} THEN 1 ELSE 0 END"
+    number = f"CAST({guess} + {step} AS VARCHAR)"
+    text = f"CASE WHEN {is_finite} THEN {number} ELSE CAST({value} AS VARCHAR) END"
+    return Asked((text,), "({0}::numeric * %s::numeric)", (width,), by=text)
+
+
 # Compiling ----------------------------------------------------------------------------------------
-
-
-def compile_value(kind: FieldType, name: str) -> Clause:
-    """Compile the value of a field as PostgreSQL computes with it; null where there is none."""
-    if kind.is_nested:
-        return Clause(sql.SQL("nullif(data -> %s, 'null')"), [name])
-    return Clause(compile_field_key(kind), [name])
 
 
 def compile_group_keys(
@@ -196,26 +296,7 @@ def _compile_group(group: GroupBy, read: ConsistentRead, parameter: str) -> Grou
     time_zone = group.time_zone[:MAX_SHOWN_LENGTH]
     if time_zone and group.time_zone.lower() not in _list_time_zones(read.connection.alias):
         raise UnknownTimeZone(parameter=parameter, time_zone=time_zone)
-    if interval := group.interval:
-        zone = group.time_zone or "UTC"  # as records show moments
-        if not kind.has_zone:
-            moment = sql.SQL("date_trunc(%s, (data ->> %s)::timestamp)")
-            return GroupKey(group, kind, Clause(moment, [interval, name]), is_moment=True)
-        period: LiteralString = "date_trunc(%s, (data ->> %s)::timestamptz, %s)"
-        # The period of the first moments that can be stored may begin before them.
-        moment = sql.SQL(
-            f"CASE WHEN starts_with(data ->> %s, '0001-') THEN greatest({period},"
-            f" timestamptz '0001-01-01 00:00:00+00') ELSE {period} END"
-        )
-        value = Clause(moment, [name, *[interval, name, zone] * 2])
-        return GroupKey(group, kind, value, is_moment=True)
-    if (width := group.width) is not None:
-        number = sql.SQL("(data ->> %s)::numeric")
-        below = sql.SQL("((div({0}, %s) - (mod({0}, %s) < 0)::int) * %s::numeric)").format(number)
-        return GroupKey(group, NUMERIC, Clause(below, [name, width, name, width, width]))
-    if group.bins is not None and kind.is_number:
-        return GroupKey(group, kind, Clause(sql.SQL("(data ->> %s)::numeric"), [name]))
-    return GroupKey(group, kind, compile_value(kind, name))
+    return GroupKey(group, kind if group.width is None else NUMERIC)
 
 
 @lru_cache(maxsize=8)

@@ -14,13 +14,15 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from itertools import groupby, islice
 from sys import getsizeof
-from typing import NamedTuple
+from time import monotonic
+from typing import Any, LiteralString, NamedTuple
 
 from psycopg import sql
 
 from ...filters import Clause, compose, join_with_commas
 from ...filters.words import has_unspaced_letters, is_part_of_word, remove_diacritics
 from ...guards.cache import BoundedCache
+from ...messages.availability import QueryTooSlow
 from ...search import (
     BoundQuery,
     ConsistentRead,
@@ -30,7 +32,10 @@ from ...search import (
     bind_query,
     translate_database_errors,
 )
-from .time_budget import TimeBudget
+from .conf import conf
+
+#: The time limits that PostgreSQL takes; zero would be none.
+_MIN_TIMEOUT_SECONDS, _MAX_TIMEOUT_SECONDS = 0.001, 86_400
 
 #: Words of a table at most, and their lengths.  Shorter ones are like too many others.
 MAX_WORDS = 50_000
@@ -153,36 +158,17 @@ vocabulary_cache: BoundedCache[VersionKey, Vocabulary] = BoundedCache(
 )
 
 
-def read_vocabulary(read: ConsistentRead, budget: TimeBudget) -> Vocabulary | None:
-    """Read the words of a resource, once in a process until it changes; None without the time."""
-    key = read.version_key
-    vocabulary = vocabulary_cache.get(key) if key else None
-    if vocabulary is None:
-        # The words of a sample as one text, the most common ones first.
-        statement = sql.SQL(
-            "SELECT coalesce(string_agg(word, ' ' ORDER BY ndoc DESC, word), '') FROM (SELECT word,"
-            " ndoc FROM (SELECT tableoid AS table FROM {table} LIMIT 1) AS records,"
-            " ts_stat(format('SELECT search FROM %%s TABLESAMPLE SYSTEM (%%s)"
-            " REPEATABLE (0)', records.table::regclass, least(100, 100.0 * {bytes} / greatest(1,"
-            " pg_table_size(records.table)))), 'abcd')"
-            " WHERE char_length(word) BETWEEN {shortest} AND {longest}"
-            " AND translate(word, '0123456789', '') = word"
-            " ORDER BY ndoc DESC LIMIT {words}) AS common"
-        ).format(
-            table=read.relation.source.text,
-            bytes=sql.Literal(MAX_SAMPLE_BYTES),
-            shortest=sql.Literal(MIN_WORD_LENGTH),
-            longest=sql.Literal(MAX_WORD_LENGTH),
-            words=sql.Literal(MAX_WORDS),
-        )
-        rows = budget.fetch_rows(read, Clause(statement))
-        if rows is None:
-            return None
-        vocabulary = build_vocabulary(rows[0][0].split())
-        if key:
-            vocabulary_cache.add(key, vocabulary)
-    return vocabulary
-
+#: The words of a sample as one text, the most common ones first.
+_COMMON_WORDS: LiteralString = (
+    "SELECT coalesce(string_agg(word, ' ' ORDER BY ndoc DESC, word), '') FROM (SELECT word,"
+    " ndoc FROM (SELECT tableoid AS table FROM {table} LIMIT 1) AS records,"
+    " ts_stat(format('SELECT search FROM %%s TABLESAMPLE SYSTEM (%%s)"
+    " REPEATABLE (0)', records.table::regclass, least(100, 100.0 * {bytes} / greatest(1,"
+    " pg_table_size(records.table)))), 'abcd')"
+    " WHERE char_length(word) BETWEEN {shortest} AND {longest}"
+    " AND translate(word, '0123456789', '') = word"
+    " ORDER BY ndoc DESC LIMIT {words}) AS common"
+)
 
 #: Words of a query that are compared with the table's words, and suggestions for each.
 _MAX_COMPARED_WORDS = 10
@@ -238,7 +224,6 @@ class Suggestions:
 
 
 NO_SUGGESTIONS = Suggestions({}, ())
-_TOO_SLOW = Suggestions({}, (), is_complete=False)
 
 
 def suggest_queries(
@@ -257,56 +242,78 @@ def suggest_queries(
         if not query.q or query.q_fields or not query.plain:
             return NO_SUGGESTIONS
         with read.session.hold_slot():
-            return _Speller(read, query, TimeBudget(timeout)).suggest(bound)
+            seconds = min(conf.SUGGESTIONS_TIMEOUT, timeout).total_seconds()
+            return _Speller(read, query, monotonic() + seconds).suggest(bound)
 
 
 @dataclass(frozen=True)
 class _Speller:
     _read: ConsistentRead
     _query: Query
-    _budget: TimeBudget
+    _deadline: float
 
     def suggest(self, bound: BoundQuery) -> Suggestions:
-        rows = self._budget.fetch_rows(
-            self._read, _count_up_to_maximum(bound.relation, bound.where)
-        )
-        if rows is None:
-            return _TOO_SLOW
-        ((count,),) = rows
-        words: list[str] = []
-        if count <= MAX_RARE_RECORDS:
-            parts = dict.fromkeys(part.lower() for part in _split_query(self._query.q))
-            words = list(islice(filter(is_word, parts), _MAX_COMPARED_WORDS))
-        counts = self._count_records(words)
-        if counts is None:
-            return _TOO_SLOW
-        rare = {word: number for word, number in counts.items() if number <= MAX_RARE_RECORDS}
-        if not rare:
-            return NO_SUGGESTIONS
-        vocabulary = read_vocabulary(self._read, self._budget)
-        similar = None if vocabulary is None else self._find_similar(rare, vocabulary)
-        if similar is None:
-            return _TOO_SLOW
-        queries: list[SuggestedQuery] = []
-        nearest = None
-        for distance, q in _list_corrected_queries(self._query.q, similar):
-            if nearest not in {None, distance} or len(queries) == MAX_SUGGESTED_QUERIES:
-                break
-            corrected = bind_query(self._read, replace(self._query, q=q))
-            rows = self._budget.fetch_rows(self._read, corrected.select_count())
-            if rows is None:
-                return Suggestions(similar, queries, is_complete=False)
-            ((total,),) = rows
-            if total > count:  # the others must be equally near
-                nearest = distance
-                queries.append(SuggestedQuery(q, total))
+        similar, queries = dict[str, list[SimilarWord]](), list[SuggestedQuery]()
+        try:
+            count = self._fetch_value(_count_up_to_maximum(bound.relation, bound.where))
+            words: list[str] = []
+            if count <= MAX_RARE_RECORDS:
+                parts = dict.fromkeys(part.lower() for part in _split_query(self._query.q))
+                words = list(islice(filter(is_word, parts), _MAX_COMPARED_WORDS))
+            counts = self._count_records(words)
+            rare = {word: number for word, number in counts.items() if number <= MAX_RARE_RECORDS}
+            if not rare:
+                return NO_SUGGESTIONS
+            similar = self._find_similar(rare, self._read_vocabulary())
+            nearest = None
+            for distance, q in _list_corrected_queries(self._query.q, similar):
+                if nearest not in {None, distance} or len(queries) == MAX_SUGGESTED_QUERIES:
+                    break
+                corrected = bind_query(self._read, replace(self._query, q=q))
+                total = self._fetch_value(corrected.select_count())
+                if total > count:  # the others must be equally near
+                    nearest = distance
+                    queries.append(SuggestedQuery(q, total))
+        except QueryTooSlow:
+            return Suggestions(similar, queries, is_complete=False)
         return Suggestions(similar, queries)
+
+    def _fetch_value(self, statement: Clause) -> Any:
+        """
+        Fetch a value within the time that is left.
+
+        Raises: ``QueryTooSlow`` where that is too short; as ``ConsistentRead.fetch_rows``.
+        """
+        seconds = self._deadline - monotonic()
+        if seconds < _MIN_TIMEOUT_SECONDS:
+            raise QueryTooSlow
+        limit = timedelta(seconds=min(seconds, _MAX_TIMEOUT_SECONDS))
+        with translate_database_errors():
+            ((value,),) = self._read.fetch_rows(statement, limit=limit)
+        return value
+
+    def _read_vocabulary(self) -> Vocabulary:
+        """Read the words of the resource, once in a process until it changes."""
+        key = self._read.version_key
+        vocabulary = vocabulary_cache.get(key) if key else None
+        if vocabulary is None:
+            statement = sql.SQL(_COMMON_WORDS).format(
+                table=self._read.relation.source.text,
+                bytes=sql.Literal(MAX_SAMPLE_BYTES),
+                shortest=sql.Literal(MIN_WORD_LENGTH),
+                longest=sql.Literal(MAX_WORD_LENGTH),
+                words=sql.Literal(MAX_WORDS),
+            )
+            vocabulary = build_vocabulary(self._fetch_value(Clause(statement)).split())
+            if key:
+                vocabulary_cache.add(key, vocabulary)
+        return vocabulary
 
     def _find_similar(
         self, rare: Mapping[str, int], vocabulary: Vocabulary
-    ) -> dict[str, list[SimilarWord]] | None:
+    ) -> dict[str, list[SimilarWord]]:
         """
-        Find words similar to rare ones, that many more records have; None without the time.
+        Find words similar to rare ones, that many more records have.
 
         A word that some records have is left out if there is none.
         """
@@ -316,8 +323,6 @@ class _Speller:
             found = vocabulary.find_similar(word, max_distance)
             near[word] = [each for each in found if each[1] != word][:MAX_SUGGESTED_WORDS]
         counts = self._count_records([each for words in near.values() for _, each in words])
-        if counts is None:
-            return None
         similar = {
             word: [
                 SimilarWord(each, distance, counts[each])
@@ -328,8 +333,8 @@ class _Speller:
         }
         return {word: words for word, words in similar.items() if words or not rare[word]}
 
-    def _count_records(self, words: Iterable[str]) -> dict[str, int] | None:
-        """Count the records with each word, up to a maximum; None without the time."""
+    def _count_records(self, words: Iterable[str]) -> dict[str, int]:
+        """Count the records with each word, up to a maximum."""
         words = list(dict.fromkeys(words))
         if not words:
             return {}
@@ -340,10 +345,8 @@ class _Speller:
             compose("({})", _count_up_to_maximum(relation, Clause(is_found, [word, language])))
             for word in words
         ]
-        rows = self._budget.fetch_rows(
-            self._read, compose("SELECT ARRAY[{}]", join_with_commas(counts))
-        )
-        return None if rows is None else dict(zip(words, rows[0][0], strict=True))
+        found = self._fetch_value(compose("SELECT ARRAY[{}]", join_with_commas(counts)))
+        return dict(zip(words, found, strict=True))
 
 
 def _count_up_to_maximum(relation: Relation, where: Clause) -> Clause:

@@ -37,11 +37,13 @@ from ...api.parameters import (
     make_printable,
 )
 from ...api.schemas import BOOLEAN, TEXT, list_of
+from ...api.uploads import uploads
 from ...guards.shares import Client
 from ...messages.access import UnknownResource
 from ...models import Resource
 from ...search import open_snapshot
 from ...web.addresses import ResourceAddresses
+from .access import find_deleted, is_shown
 from .conditions import match_format, match_text
 from .datasets import (
     AnyGroup,
@@ -62,6 +64,7 @@ from .descriptions import (
 )
 from .models import Group, ListedDataset, Organization, get_metadata
 from .query import InvalidCatalogueQuery, UnknownCatalogueField, parse_catalogue_sort
+from .resources import ResourceNameParameters
 
 #: Datasets or organizations of one answer.  Source: the defaults of CKAN's settings
 #: ``ckan.search.rows_max`` and ``ckan.group_and_organization_list_max``.
@@ -117,11 +120,9 @@ class _Call(NamedTuple):
         return slice(offset, offset + min(self.parameters.get("limit", most), most))
 
     def find_resource(self, name: str) -> Resource:
-        """Find a resource; one never loaded is shown only to users who may change it."""
+        """Find a resource that is listed, or any for a user who may change it."""
         resource = find_resource(Resource.objects.using(self.using), name)
-        if resource is None or not (
-            resource.table_version_id or resource.permits(get_reader(self.request), "change")
-        ):
+        if resource is None or not is_shown(resource, get_reader(self.request)):
             raise UnknownResource(resource=make_printable(name))
         return resource
 
@@ -168,12 +169,6 @@ class ShowParameters(ActionParameters):
     vars().update(_ignore("include_groups", "include_password_hash", "include_users"))
 
 
-class ResourceNameParameters(ActionParameters):
-    needed = ("id",)
-
-    id = ResourceIdField(help_text=_("The id, the name or an alias of a resource."))
-
-
 # Datasets -----------------------------------------------------------------------------------------
 
 
@@ -212,9 +207,25 @@ def _package_show(call: _Call) -> Answer:
     if resource and not (row := get_metadata(resource)).part_of_id:
         validators = authorize_read(call.request, resource, name, call.sent)
         return Answer(call.describe([ListedDataset(row, [resource])])[0], validators=validators)
-    if found := call.open_readable().find(name):
+    datasets = call.open_readable()
+    if found := datasets.find(name):
         return Answer(call.describe([found])[0], public=False)
+    if deleted := find_deleted(name, get_reader(call.request), call.using):
+        return Answer(call.describe(datasets.read([deleted.pk]))[0], public=False)
     raise UnknownDataset(dataset=make_printable(name))
+
+
+class ConditionsField(JsonNamesField):
+    def split(self, data: object) -> list[str]:
+        """Read one text as it is: a comma may be within quotes."""
+        is_text = isinstance(data, str) and data.lstrip()[:1] != "["
+        return super().split([data] if is_text else data)
+
+
+class LimitField(NonNegativeIntegerField):
+    def to_internal_value(self, data: object) -> int | None:
+        """Read a negative number as no limit, as Solr does."""
+        return MAX_FACET_VALUES if data in (-1, "-1") else super().to_internal_value(data)
 
 
 class PackageSearchParameters(DatasetListParameters):
@@ -226,6 +237,9 @@ class PackageSearchParameters(DatasetListParameters):
     )
     fq = FullTextField(
         help_text=_("Conditions such as `+tags:water organization:(hue OR vinh) -res_format:CSV`.")
+    )
+    fq_list = ConditionsField(
+        MAX_FACETS, help_text=_("Several `fq`, which must all hold: a list, or its JSON text.")
     )
     rows = NonNegativeIntegerField(
         help_text=_("Maximum number of datasets."),
@@ -247,11 +261,11 @@ class PackageSearchParameters(DatasetListParameters):
                 MAX_FACETS,
                 source="facet_field",
                 help_text=_(
-                    "What to count: `tags`, `organization`, `groups`, `license_id`,"
+                    "What to count: `tags`, `organization`, `owner_org`, `groups`, `license_id`,"
                     " `res_format`. A list, or its JSON text."
                 ),
             ),
-            "facet.limit": NonNegativeIntegerField(
+            "facet.limit": LimitField(
                 source="facet_limit",
                 help_text=_("Maximum number of values of each facet."),
                 shown_default=DEFAULT_FACET_VALUES,
@@ -270,8 +284,10 @@ class PackageSearchParameters(DatasetListParameters):
 @_reads(PackageSearchParameters, _("Search datasets."))
 def _package_search(call: _Call) -> Answer:
     parameters, datasets = call.parameters, call.open_datasets()
-    for name in ("q", "fq"):
-        datasets = datasets.matching(parameters.get(name, ""), name)
+    for name in ("q", "fq", "fq_list"):
+        sent = parameters.get(name, "")
+        for text in (sent,) if isinstance(sent, str) else sent:
+            datasets = datasets.matching(text, name)
     sort = parameters.get("sort", DEFAULT_SORT)
     order = parse_catalogue_sort(sort)
     rows = min(parameters.get("rows", DEFAULT_ROWS), MAX_ROWS)
@@ -307,6 +323,35 @@ def _package_search(call: _Call) -> Answer:
     return Answer(result, public=not parameters.get("include_private"))
 
 
+class PackageAutocompleteParameters(ActionParameters):
+    needed = ("q",)
+
+    q = TextField(help_text=_("A part of the name or the title."))
+    limit = NonNegativeIntegerField(
+        help_text=_LIMIT, shown_default=DEFAULT_ROWS, reduced_to=lambda: MAX_ROWS
+    )
+
+
+@_reads(PackageAutocompleteParameters, _("Find datasets by a part of the name or the title."))
+def _package_autocomplete(call: _Call) -> Answer:
+    q = call.parameters["q"].casefold()
+    bounds = slice(0, min(call.parameters.get("limit", DEFAULT_ROWS), MAX_ROWS))
+    found = call.open_datasets().named_like(q).list_page(parse_catalogue_sort("name"), bounds)
+    result = []
+    for each in found:
+        name, title = each.dataset.shown_name, each.dataset.local_title.text
+        is_name = q in name.casefold()
+        result.append(
+            {
+                "match_displayed": name if is_name else f"{title} ({name})",
+                "match_field": "name" if is_name else "title",
+                "name": name,
+                "title": title,
+            }
+        )
+    return Answer(result, public=True)
+
+
 class CurrentPackagesParameters(PageParameters):
     page = NonNegativeIntegerField(
         help_text=_("The number of a page of `limit` results, from 1; overrides `offset`.")
@@ -334,22 +379,10 @@ def _resource_show(call: _Call) -> Answer:
     name = str(call.parameters["id"])
     resource = call.find_resource(name)
     place = call.open_readable().locate([resource])[resource.pk]
-    validators = authorize_read(call.request, resource, name, call.sent, repr(place))
-    described = describe_resource(resource, ResourceAddresses(call.request), place)
+    more = uploads.entry.describe(call.request, resource)
+    validators = authorize_read(call.request, resource, name, call.sent, repr((place, more)))
+    described = {**describe_resource(resource, ResourceAddresses(call.request), place), **more}
     return Answer(described, validators=replace(validators, key=""))  # others change its place
-
-
-class ResourceViewListParameters(ResourceNameParameters):
-    """The parameters of ``resource_view_list``; ``limit`` of ckanapi is ignored, as in CKAN."""
-
-    limit = IgnoredField(help_text=_NO_EFFECT)
-
-
-@_reads(ResourceViewListParameters, _("List the views of a resource: there are none."))
-def _resource_view_list(call: _Call) -> Answer:
-    name = str(call.parameters["id"])
-    resource = call.find_resource(name)
-    return Answer([], validators=authorize_read(call.request, resource, name, call.sent))
 
 
 class ResourceSearchParameters(PageParameters):
@@ -393,7 +426,7 @@ def _resource_search(call: _Call) -> Answer:
     if order_by not in _RESOURCE_ORDERS:
         raise UnknownCatalogueField(parameter="order_by", field=order_by[:100])
     datasets, bounds = call.open_datasets(), call.bound(MAX_ROWS)
-    resources = datasets.resources.filter(condition).order_by(_RESOURCE_ORDERS[order_by], "pk")
+    resources = datasets.listed.filter(condition).order_by(_RESOURCE_ORDERS[order_by], "pk")
     found, count = read_resources(resources, bounds)
     addresses = ResourceAddresses(call.request)
     places = datasets.locate(found)
@@ -526,9 +559,9 @@ catalogue_actions = (
     _package_list,
     _package_show,
     _package_search,
+    _package_autocomplete,
     _current_package_list_with_resources,
     _resource_show,
-    _resource_view_list,
     _resource_search,
     _organization_list,
     _organization_show,

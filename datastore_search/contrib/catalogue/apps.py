@@ -16,12 +16,22 @@ class CatalogueConfig(ContribAppConfig):
         from ...web.addresses import routes
         from .actions import catalogue_actions
         from .admin import metadata_of_resource
-        from .resources import NewMembers, resource_actions, show_resource, store_metadata
+        from .packages import package_actions
+        from .resources import (
+            NewMembers,
+            find_dataset,
+            place_resource,
+            resource_actions,
+            show_resource,
+            store_metadata,
+        )
         from .sync import has_dataset
 
-        yield actions.entries(*catalogue_actions, *resource_actions)
+        yield actions.entries(*catalogue_actions, *resource_actions, *package_actions)
         yield catalogue.entries(
-            CatalogueOfResources(NewMembers, show_resource, store_metadata, has_dataset)
+            CatalogueOfResources(
+                NewMembers, show_resource, find_dataset, place_resource, store_metadata, has_dataset
+            )
         )
         yield parts.entries(metadata_of_resource)
         yield routes.entries(f"{self.name}.urls")

@@ -19,7 +19,7 @@ from django.db.models.functions import Coalesce, Lower, NullIf, Upper
 from django.db.models.lookups import IContains
 from django.utils.translation import get_language
 
-from ...models import Field, ResourceQuerySet
+from ...models import Field, Resource, ResourceQuerySet
 from ...models.translations import iterate_fallbacks
 from .descriptions import FORMAT
 from .query import EVERYTHING, NOTHING, TIMES, Fields, SortTerm
@@ -75,22 +75,42 @@ _HAS_PORTAL_DATASETS: Final = (
 )
 
 
+def list_loaded_resources(using: str) -> ResourceQuerySet:
+    return Resource.objects.using(using).filter(table_version__isnull=False).order_by()
+
+
+def list_resources(using: str) -> ResourceQuerySet:
+    """List the resources that are loaded, or that a client has published."""
+    is_listed = Q(table_version__isnull=False) | Q(dataset__members__isnull=False)
+    return Resource.objects.using(using).filter(is_listed).order_by()
+
+
 @dataclass(frozen=True)
 class Readable:
-    """The loaded resources that a user may read: all of a database that meet a condition."""
+    """
+    The resources that a user may read: all of a database that meet a condition, in no order.
 
-    loaded: ResourceQuerySet
+    ``private`` matches the datasets that the user sees without a resource, beside the public ones.
+    """
+
+    using: str
     condition: Q
+    private: Q = NOTHING
+
+    @property
+    def listed(self) -> ResourceQuerySet:
+        """The resources that are loaded, or that a client has published."""
+        return list_resources(self.using).filter(self.condition)
 
     @property
     def resources(self) -> ResourceQuerySet:
-        """The resources, in no order."""
-        return self.loaded.filter(self.condition)
+        """The resources that are loaded."""
+        return list_loaded_resources(self.using).filter(self.condition)
 
     @cached_property
     def has_portal_datasets(self) -> bool:
         """Whether the portal has datasets of its own; without them, SQL reads resources instead."""
-        with connections[self.loaded.db].cursor() as cursor:
+        with connections[self.using].cursor() as cursor:
             cursor.execute(_HAS_PORTAL_DATASETS)
             return bool(cursor.fetchone()[0])
 
@@ -108,7 +128,7 @@ class Readable:
         """Match the datasets of which a readable part meets a condition on resources."""
         if not self.has_portal_datasets:
             return NOTHING
-        parts = self.resources.filter(condition, dataset__part_of__isnull=False)
+        parts = self.listed.filter(condition, dataset__part_of__isnull=False)
         return Q(pk__in=parts.values("dataset__part_of"))
 
 
@@ -119,7 +139,7 @@ def build_shared_columns(readable: Readable) -> dict[str, Any]:
         if not readable.has_portal_datasets:
             return F(of_resource)
         # PostgreSQL asks the parts only of a dataset that has neither.
-        parts = readable.resources.filter(dataset__part_of=OuterRef("pk")).order_by()
+        parts = readable.listed.filter(dataset__part_of=OuterRef("pk")).order_by()
         times = parts.values("dataset__part_of").annotate(chosen=choose(of_resource))
         return Coalesce(F(field), F(f"resource__{of_resource}"), Subquery(times.values("chosen")))
 
@@ -244,8 +264,8 @@ def build_fields(readable: Readable) -> Fields:
             text = str(uuid.UUID(text))
         return _match_value(["pk"], text) if text != "*" else EVERYTHING
 
-    def match_time(column: str, text: str) -> Q:
-        return Q(**{f"{column}__isnull": False}) if text == "*" else NOTHING
+    def match_time(column: str, _text: str) -> Q:
+        return Q(**{f"{column}__isnull": False})  # other texts are refused
 
     owner = readable.of_resource("")
     return {
@@ -269,24 +289,34 @@ def _match_constant(value: str, text: str) -> Q:
 
 
 def _match_value(columns: Sequence[str], text: str) -> Q:
-    """Match a value exactly, or its beginning where the text ends in ``*``."""
+    """Match a value exactly, or a part of it where the text begins or ends with ``*``."""
     if text == "*":
         return Q(*(~Q(**{column: ""}) for column in columns), _connector=Q.OR)
-    lookup = "istartswith" if text.endswith("*") else "iexact"
-    return _match_any(columns, lookup, text.removesuffix("*"))
+    lookup = _LOOKUPS[text.startswith("*"), text.endswith("*")]
+    return _match_any(columns, lookup, text.strip("*"))
+
+
+#: Of a text with a star at its beginning, and at its end.
+_LOOKUPS: Final = {
+    (False, False): "iexact",
+    (False, True): "istartswith",
+    (True, False): "iendswith",
+    (True, True): "icontains",
+}
 
 
 def _match_element(columns: Sequence[str], text: str) -> Q:
-    """Match an element of a JSON list as text, or the beginning of one."""
+    """Match an element of a JSON list as text, or a part of one."""
     if text == "*":
         return Q(*(~Q(**{column: "[]"}) for column in columns), _connector=Q.OR)
-    quoted = json.dumps(text.removesuffix("*"), ensure_ascii=False)
-    return _match_any(columns, "icontains", quoted[:-1] if text.endswith("*") else quoted)
+    quoted = json.dumps(text.strip("*"), ensure_ascii=False)
+    kept = slice(text.startswith("*"), -1 if text.endswith("*") else None)
+    return _match_any(columns, "icontains", quoted[kept])
 
 
 def _match_tag(columns: Sequence[str], text: str) -> Q:
-    """Match a tag by the index of them, or the beginning of one as text."""
-    return _match_element(columns, text) if text.endswith("*") else match_tag(text)
+    """Match a tag by the index of them, or a part of one as text."""
+    return _match_element(columns, text) if "*" in text else match_tag(text)
 
 
 def match_tag(tag: str) -> Q:

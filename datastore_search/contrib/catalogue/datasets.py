@@ -34,11 +34,14 @@ from django_filters import CharFilter, FilterSet
 
 from ...messages.search import TooManyWords
 from ...models import Field, Reader, Resource, ResourceQuerySet, parse_resource_id
+from .access import match_private
 from .conditions import (
     Readable,
     build_columns,
     build_fields,
     build_shared_columns,
+    list_loaded_resources,
+    list_resources,
     match_dataset_word,
     match_tag,
     match_word,
@@ -51,6 +54,7 @@ from .models import (
     Group,
     ListedDataset,
     Organization,
+    State,
     build_organization,
     get_metadata,
 )
@@ -65,7 +69,7 @@ _HEAVY_OF_TABLE = ("value_counts", "profiles", "field_formats", "indexes")
 _OF_PORTAL = (
     *("name", "title", "notes", "content_language", "translations", "is_public", "organization"),
     *("groups", "version_name", "author", "author_email", "extras", "metadata_created"),
-    *("metadata_modified", "version", "modified_at"),
+    *("metadata_modified", "version", "modified_at", "state"),
 )
 
 
@@ -120,11 +124,16 @@ class Datasets:
         return self._readable.resources
 
     @property
+    def listed(self) -> ResourceQuerySet:
+        return self._readable.listed
+
+    @property
     def rows(self) -> QuerySet[Any]:
         """The datasets, or their resources if the portal has none of its own, in no order."""
         rows: QuerySet[Any] = self.resources
         if self._readable.has_portal_datasets:
             of_portal = Q(is_public=True) | self._readable.match_parts(EVERYTHING)
+            of_portal = (of_portal | self._readable.private) & Q(state=State.ACTIVE)
             of_resources = Q(resource__in=self.resources, part_of=None)
             rows = Dataset.objects.using(self.resources.db)
             rows = rows.filter(of_resources | Q(resource=None) & of_portal)
@@ -157,6 +166,10 @@ class Datasets:
     def owned_by(self, name: str) -> Self:
         return self._keep(Q(organization_name=name))
 
+    def named_like(self, part: str) -> Self:
+        """Keep the datasets with a part in the name or the title."""
+        return self._keep(Q(shown_as__icontains=part) | Q(sorted_as__icontains=part))
+
     def tagged(self, tag: str) -> Self:
         """Keep the datasets that have a tag, in upper or lower case."""
         return self._keep(match_tag(tag))
@@ -169,14 +182,14 @@ class Datasets:
     def find(self, name: str) -> ListedDataset | None:
         named = Dataset.objects.using(self.resources.db).filter(Q(pk=name) | Q(name=name))
         ids = list(named.filter(resource=None).values_list("pk", flat=True))
-        found = self._read(self.rows.filter(pk__in=ids).values("pk")) if ids else []
+        found = self.read(self.rows.filter(pk__in=ids).values("pk")) if ids else []
         return found[0] if found else None
 
     def read_state(self) -> CatalogueState:
         """Read the state of the datasets and of their resources in one statement."""
         if not self._readable.has_portal_datasets:  # a dataset has the version of its resource
             return read_state(self.rows)
-        parts = self.resources.filter(dataset__part_of=OuterRef("pk")).order_by()
+        parts = self.listed.filter(dataset__part_of=OuterRef("pk")).order_by()
         sums = parts.values("dataset__part_of").annotate(sum=Sum("version") + Count("pk"))
         below = Coalesce(F("resource__version"), Subquery(sums.values("sum")), 0)
         return read_state(self.rows.annotate(below=below), F("version") + F("below"))
@@ -189,7 +202,7 @@ class Datasets:
     def list_page(self, order: Sequence[SortTerm], bounds: slice) -> list[ListedDataset]:
         """Read a page in one statement, and one more for parts."""
         ordered = order_datasets(self._readable, order)
-        return self._read(self.rows.order_by(*ordered).values("pk")[bounds], *ordered)
+        return self.read(self.rows.order_by(*ordered).values("pk")[bounds], *ordered)
 
     def read_page(
         self, order: Sequence[SortTerm], bounds: slice, rows: QuerySet[Any] | None = None
@@ -197,9 +210,9 @@ class Datasets:
         """Read a page, and count all datasets; or some ``rows`` with their ``field_count``."""
         found, ordered = self.rows if rows is None else rows, order_datasets(self._readable, order)
         ids, count = find_page(found.order_by(*ordered), bounds)
-        return self._read(ids, *ordered, counts=rows is not None) if ids else [], count
+        return self.read(ids, *ordered, counts=rows is not None) if ids else [], count
 
-    def _read(self, ids: Any, *order: OrderBy, counts: bool = False) -> list[ListedDataset]:
+    def read(self, ids: Any, *order: OrderBy, counts: bool = False) -> list[ListedDataset]:
         """Read datasets with the resources that the user may read, with ``counts`` of fields."""
         using = self.resources.db
         if not self._readable.has_portal_datasets:
@@ -221,7 +234,7 @@ class Datasets:
         found: defaultdict[str | None, list[Resource]] = defaultdict(list)
         if not (homes := list(ids)):
             return found
-        parts = select_listed(self.resources).annotate(field_count=count_fields("pk"))
+        parts = select_listed(self.listed).annotate(field_count=count_fields("pk"))
         shown = parts.filter(dataset__part_of__in=homes)
         for resource in shown.order_by("dataset__position", "pk"):
             found[get_metadata(resource).part_of_id].append(resource)
@@ -241,9 +254,10 @@ class Datasets:
         facets: Sequence[FacetValue] = []
         if name == "tags":
             facets = self.list_tags()
-        elif name in {"organization", "groups"}:
+        elif name in {"organization", "owner_org", "groups"}:
             groups = self.list_groups() if name == "groups" else self.list_organizations()
-            facets = [FacetValue(each.name, each.shown_title, count) for each, count in groups]
+            member = "id" if name == "owner_org" else "name"
+            facets = [FacetValue(getattr(g, member), g.shown_title, count) for g, count in groups]
         elif name == "license_id":
             licensed = self._described.exclude(license="").values_list("license")
             facets = [FacetValue(each, each, n) for each, n in licensed.annotate(n=Count("pk"))]
@@ -285,13 +299,13 @@ def _count_groups(counted: Iterable[tuple[AnyGroup, int]]) -> list[Counted[AnyGr
 
 
 def open_public_datasets(using: str) -> Datasets:
-    return Datasets(Readable(list_loaded_resources(using), Q(private=False)))
+    return Datasets(Readable(using, Q(private=False)))
 
 
 def open_readable_datasets(using: str, reader: Reader) -> Datasets:
-    loaded = list_loaded_resources(using)
-    readable = loaded.readable_by(reader)
-    return Datasets(Readable(loaded, readable.condition), readable.is_complete)
+    readable = list_resources(using).readable_by(reader)
+    found = Readable(using, readable.condition, match_private(reader))
+    return Datasets(found, readable.is_complete)
 
 
 def find_dataset_of(resource: Resource) -> Dataset | None:
@@ -329,10 +343,6 @@ def _count_facets(
 
 
 # Resources ----------------------------------------------------------------------------------------
-
-
-def list_loaded_resources(using: str) -> ResourceQuerySet:
-    return Resource.objects.using(using).filter(table_version__isnull=False).order_by()
 
 
 def count_fields(resource: str) -> Any:
@@ -431,6 +441,7 @@ class CatalogueFilterSet(FilterSet):
 def list_tables(using: str) -> ResourceQuerySet:
     return (
         list_loaded_resources(using)
+        .exclude(dataset__part_of__state=State.DELETED)
         .select_related("table_version")
         .annotate(field_count=count_fields("pk"))
         .order_by(Lower(Coalesce(NullIf("title", Value("")), "name")), "pk")

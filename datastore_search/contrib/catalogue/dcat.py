@@ -203,7 +203,8 @@ def _describe_file(
                 "@id": f"{_AUTHORITY}/file-type/{file_type}",
                 "@type": "dct:MediaTypeOrExtent",
             },
-            "dcat:mediaType": {
+            "dcat:mediaType": file.media_type
+            and {
                 "@id": f"{_MEDIA_TYPES}/{file.media_type}",
                 "@type": "dct:MediaType",
             },

@@ -14,6 +14,7 @@ from django.db import models
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
+from ...api.uploads import uploads
 from ...models import Resource
 from ...web.addresses import ResourceAddresses
 from .models import (
@@ -52,9 +53,12 @@ def get_metadata_field(name: str) -> models.Field[Any, Any]:
 
 def describe_dataset(listed: ListedDataset, addresses: ResourceAddresses) -> dict[str, Any]:
     dataset, organization = listed.dataset, listed.dataset.owner
+    members, source, notes = dataset.members, dataset.source, dataset.local_notes.text
+    is_published = not dataset.resource and members is not None
     license_title, license_url, is_open = describe_license(dataset.license)
     tags = [describe_tag(tag) for tag in sorted(dataset.tags)]
-    page = addresses.build("resource", listed.resources[0].pk) if listed.resources else ""
+    if listed.resources and not is_published:
+        source = source or addresses.build("resource", listed.resources[0].pk)
     extras = {  # for which CKAN's datasets have no member, by the names of ckanext-dcat
         "frequency": dataset.frequency,
         "spatial_text": dataset.spatial,
@@ -63,6 +67,8 @@ def describe_dataset(listed: ListedDataset, addresses: ResourceAddresses) -> dic
         **dataset.extras,
     }
     return {
+        "type": "dataset",
+        **(members if is_published and members else {}),
         "author": dataset.author or dataset.publisher or None,
         "author_email": dataset.author_email or None,
         "creator_user_id": None,
@@ -76,18 +82,21 @@ def describe_dataset(listed: ListedDataset, addresses: ResourceAddresses) -> dic
         "metadata_created": _write_time(listed.created_at),
         "metadata_modified": _write_time(listed.modified_at),
         "name": dataset.shown_name,
-        "notes": dataset.local_notes.text,
+        "notes": (notes or None) if is_published else notes,
         "num_resources": len(listed.resources),
         "num_tags": len(tags),
         "organization": describe_organization(organization) if organization else None,
         "owner_org": organization.id if organization else None,
         "private": listed.is_private,
-        "state": "active",
+        "state": dataset.state,
         "title": dataset.local_title.text,
-        "type": "dataset",
-        "url": dataset.source or page or None,
+        "url": source or None,
         "version": dataset.shown_version or None,
-        "extras": [{"key": key, "value": value} for key, value in extras.items() if value],
+        "extras": [
+            {"key": key, "value": value}
+            for key, value in sorted(extras.items())
+            if value or key in dataset.extras
+        ],
         "resources": [
             describe_resource(resource, addresses, DatasetPosition(dataset.id, position))
             for position, resource in enumerate(listed.resources)
@@ -102,31 +111,65 @@ def describe_dataset(listed: ListedDataset, addresses: ResourceAddresses) -> dic
 def describe_resource(
     resource: Resource, addresses: ResourceAddresses, place: DatasetPosition
 ) -> dict[str, Any]:
-    """Describe a resource; its address is its dump."""
+    """Describe a resource; its address is its dump, unless a client has published another."""
     version, metadata = resource.table_version, get_metadata(resource)
-    return {
+    modified = _write_time(resource.modified_at)
+    described = {
         "cache_last_updated": None,
         "cache_url": None,
         "created": _write_time(resource.created_at),
-        "datastore_active": version is not None,
         "description": resource.local_description.text,
         "format": FORMAT,
         "hash": version.fingerprint if version else "",
-        "id": str(resource.pk),
-        "last_modified": _write_time(resource.modified_at),
-        "metadata_modified": _write_time(resource.modified_at),
+        "last_modified": modified if version else None,
         "mimetype": MEDIA_TYPE,
         "mimetype_inner": None,
         "name": resource.local_title.text,
-        "package_id": place.dataset_id,
-        "position": place.position,
         "resource_type": None,
         "size": None,
-        "state": "active",
-        "url": addresses.build("dump", resource.pk),
         "url_type": "datastore",
         **{name: _write_value(getattr(metadata, name)) for name in METADATA},
     }
+    if (members := metadata.members) is not None:
+        if version and not members.get("url"):
+            members = {**members, "url_type": "datastore"}
+        described = {
+            **{name: value for name, value in described.items() if name not in METADATA or value},
+            "format": "",
+            "hash": "",
+            "mimetype": None,
+            "url_type": None,
+            "last_modified": modified if members.get("url_type") == "datastore" else None,
+            **{
+                name: value
+                for name, value in members.items()
+                if value is not None or name not in described
+            },
+            "description": described["description"] or None,
+            "name": described["name"] if resource.title else None,
+        }
+    return {
+        **described,
+        "datastore_active": version is not None,
+        "id": str(resource.pk),
+        "metadata_modified": modified,
+        "package_id": place.dataset_id,
+        "position": place.position,
+        "state": "active",
+        "url": build_url(resource, addresses),
+    }
+
+
+def build_url(resource: Resource, addresses: ResourceAddresses) -> str:
+    """Build the address of a resource: of its dump, its file, or elsewhere; empty without one."""
+    metadata = get_metadata(resource)
+    members = {"url_type": "datastore"} if metadata.members is None else metadata.members
+    url, url_type = str(members.get("url") or ""), members.get("url_type")
+    if url_type == "upload" and url:
+        dataset_id = metadata.part_of_id or str(resource.pk)
+        return uploads.entry.build_address(addresses, dataset_id, resource.pk, url)
+    is_dump = url_type == "datastore" or (resource.table_version_id and not url)
+    return addresses.build("dump", resource.pk) if is_dump else url
 
 
 def describe_organization(organization: Organization) -> dict[str, Any]:
@@ -219,10 +262,23 @@ OPEN_LICENSES: Final[dict[str, tuple[str, str]]] = {
 }
 
 
+#: The open licences by the ids that CKAN's clients send, which have no version.
+_LICENSES_OF_CKAN: Final[dict[str, str]] = {
+    "cc-by": "Creative Commons Attribution",
+    "cc-by-sa": "Creative Commons Attribution Share-Alike",
+    "cc-zero": "Creative Commons CCZero",
+    "odc-by": "Open Data Commons Attribution License",
+    "odc-odbl": "Open Data Commons Open Database License (ODbL)",
+    "odc-pddl": "Open Data Commons Public Domain Dedication and License (PDDL)",
+}
+
+
 def describe_license(license_id: str) -> tuple[str, str, bool]:
     """Return the title and the address of a licence, and whether it is known to be open."""
     if license_id in OPEN_LICENSES:
         return (*OPEN_LICENSES[license_id], True)
+    if title := _LICENSES_OF_CKAN.get(license_id):
+        return title, f"http://www.opendefinition.org/licenses/{license_id}", True
     return license_id, license_id if license_id.startswith(("https://", "http://")) else "", False
 
 

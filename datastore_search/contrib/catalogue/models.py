@@ -128,16 +128,25 @@ def build_id(name: str) -> str:
 # Datasets -----------------------------------------------------------------------------------------
 
 
+class State(models.TextChoices):
+    """CKAN's states of a dataset."""
+
+    ACTIVE = "active"
+    DELETED = "deleted"
+
+
 class Dataset(GuardedModel):
     """
     What is published, with its metadata.
 
     Each resource has a row, with the id of the resource, which a trigger inserts: it holds the
     metadata of the resource, whose name and texts are those of the dataset.  A row without a
-    resource is a dataset of the portal's own, which ``sync_dataset`` writes.  The row of a resource
-    that is put into such a dataset is ``part_of`` it, and is then no dataset by itself.
+    resource is a dataset of the portal's own, which ``sync_dataset`` writes, or one that a client
+    has published (``publishing``).  The row of a resource that is put into such a dataset is
+    ``part_of`` it, and is then no dataset by itself.
 
-    Only users who may read one of its resources see a dataset, unless it ``is_public``.
+    Only users who may read one of its resources see a dataset, unless it ``is_public``.  A deleted
+    one is seen only by users who may change it; its name is free.
     """
 
     guarded_fields = frozenset({"resource", "part_of", "position", "version"})
@@ -158,7 +167,18 @@ class Dataset(GuardedModel):
     #: The place among the parts.
     position = models.PositiveIntegerField(default=0, db_default=0, editable=False)
 
-    name = models.SlugField(max_length=100, unique=True, null=True, blank=True)
+    #: Null where the resource has the name.
+    name = models.SlugField(max_length=100, null=True, blank=True)  # noqa: DJ001 - an empty name is not unique
+    state = models.CharField(
+        max_length=10,
+        choices=State.choices,
+        default=State.ACTIVE,
+        db_default=State.ACTIVE,
+        editable=False,
+    )
+    #: What a client has published and no other column holds, by CKAN's names: of a dataset, or of a
+    #: resource in it.  Null: no client has published it.
+    members = models.JSONField(null=True, blank=True, editable=False)
     title = models.CharField(max_length=MAX_TITLE_LENGTH, **_TEXT)
     notes = models.TextField(**_TEXT)
     content_language = models.CharField(
@@ -239,6 +259,11 @@ class Dataset(GuardedModel):
                 condition=models.Q(is_public=False) | models.Q(resource=None),
                 name="datastore_search_public_dataset",
             ),
+            models.UniqueConstraint(
+                fields=("name",),
+                condition=models.Q(state=State.ACTIVE),
+                name="datastore_search_dataset_name",
+            ),
         )
 
     def __str__(self) -> str:
@@ -278,6 +303,11 @@ class Dataset(GuardedModel):
     @property
     def shown_name(self) -> str:
         return self.name or (self.resource.name if self.resource else "")
+
+    @property
+    def is_hidden(self) -> bool:
+        """Whether the resources of a published dataset are private."""
+        return self.state == State.DELETED or not self.is_public
 
     @property
     def local_title(self) -> LocalText:

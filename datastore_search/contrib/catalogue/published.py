@@ -30,7 +30,7 @@ from ...messages.bidi import BIDI_CONTROLS
 from ...models import Field, Resource, write_translations
 from ...web.addresses import ResourceAddresses, find_path, reverse_in_locale
 from .datasets import find_dataset_of
-from .descriptions import OPEN_LICENSES
+from .descriptions import build_url, describe_license
 from .models import Dataset, ListedDataset, get_metadata
 
 #: The length of a description; search engines read no more.
@@ -84,12 +84,9 @@ class PublishedDataset:
 
 
 def build_license_address(license_id: str) -> str:
-    if not license_id:
-        return ""
-    if license_id.startswith(_WEB):
-        return quote_iri(license_id)
-    known = OPEN_LICENSES.get(license_id)
-    return known[1] if known else f"https://spdx.org/licenses/{quote(license_id)}"
+    _title, address, _is_open = describe_license(license_id)
+    is_spdx_id = license_id and " " not in license_id
+    return quote_iri(address or (f"https://spdx.org/licenses/{license_id}" if is_spdx_id else ""))
 
 
 def find_address(source: str) -> str:
@@ -115,22 +112,18 @@ _CATALOGUE_FORMS = (
 
 
 def add_addresses(resource: Resource, addresses: ResourceAddresses) -> PublishedResource:
-    dump = addresses.build("dump", resource.pk)
-    return PublishedResource(
-        resource=resource,
-        identifier=addresses.build_identifier(resource.pk),
-        page=addresses.build_page(resource.pk),
-        files=[
-            File(
-                str(kind.label),
-                name,
-                kind.content_type.partition(";")[0],
-                f"{dump}?format={name}",
-            )
-            for name, kind in formats.items()
-            if dump and kind.is_installed and not kind.needs_places
-        ],
-    )
+    dump = addresses.build("dump", resource.pk) if resource.table_version_id else ""
+    files = [
+        File(str(kind.label), name, kind.content_type.partition(";")[0], f"{dump}?format={name}")
+        for name, kind in formats.items()
+        if dump and kind.is_installed and not kind.needs_places
+    ]
+    if not dump and (address := find_address(build_url(resource, addresses))):
+        members = get_metadata(resource).members or {}
+        kind, media_type = (str(members.get(name) or "") for name in ("format", "mimetype"))
+        files.append(File(kind or resource.local_title.text, kind.lower(), media_type, address))
+    page = addresses.build_page(resource.pk)
+    return PublishedResource(resource, addresses.build_identifier(resource.pk), page, files)
 
 
 def add_addresses_to_dataset(

@@ -3,18 +3,20 @@ Parse what clients send to search a catalogue: ``q``, ``fq`` and ``sort`` in the
 
 Source: CKAN ``package_search``, which passes them to Solr.  Here words are joined by AND; ``OR``,
 ``NOT``, ``+``, ``-``, brackets, quotes, ``field:value``, ``field:*``, ``field:(a OR b)`` and
-``field:[a TO b]`` are understood.
+``field:[a TO b]`` are understood, with times such as ``NOW-7DAYS/DAY``.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from typing import Final
+from datetime import UTC
+from typing import Any, Final
 
-from django.db.models import Q
+from django.db.models import DateTimeField, Func, Q, Value
+from django.db.models.functions import Now
 from django.utils.dateparse import parse_datetime
 from django.utils.translation import gettext_lazy as _
 
@@ -59,12 +61,24 @@ _TOKEN: Final = re.compile(
       | (?P<open>\() | (?P<close>\))
       | (?P<sign>[+!-])(?=\S)
       | (?P<field>[A-Za-z_][\w.-]*):(?!//)(?=\S)
-      | \[\s*(?P<low>[^\s\]]+)\s+TO\s+(?P<high>[^\s\]]+)\s*\]
+      | (?P<opened>[\[{])\s*(?P<low>[^\s\]}]+)\s+TO\s+(?P<high>[^\s\]}]+)\s*(?P<closed>[\]}])
       | "(?P<phrase>(?:[^"\\]|\\.)*)"
       | (?P<word>(?:[^\s()"\\]|\\.)+)
     )""",
     re.VERBOSE,
 )
+
+
+#: What Solr would read as a pattern or a likeness, outside of quotes: it is refused.
+_UNSUPPORTED: Final = re.compile(r"[^*\\]\*+[^*]|[~^][0-9.]*$")
+
+#: A time of Solr, with what is added to it or rounded down.
+_TIME: Final = re.compile(r"(?P<base>\S+?)(?P<steps>(?:[+-][0-9]{1,6}[A-Z]+|/[A-Z]+){0,5})")
+_STEP: Final = re.compile(r"([+-]|/)([0-9]*)([A-Z]+?)S?(?=[+/-]|$)")
+
+#: The units of steps, with their days: a step is at most 1,000 years.
+_UNITS: Final = {"YEAR": 366, "MONTH": 31, "DAY": 1, "HOUR": 1, "MINUTE": 1, "SECOND": 1}
+_MAX_STEP_DAYS: Final = 366_000
 
 
 def parse_catalogue_query(text: str, parameter: str, fields: Fields) -> Q:
@@ -107,6 +121,14 @@ def parse_catalogue_sort(text: str) -> list[SortTerm]:
     return [*(terms or [SortTerm("metadata_modified", is_descending=True)]), SortTerm("id")]
 
 
+_ADDED: Final[Mapping[str, Any]] = {
+    "template": "(%(expressions)s::interval)",
+    "arg_joiner": " + ",
+    "output_field": DateTimeField(),
+}
+_ROUNDED: Final[Mapping[str, Any]] = {"function": "date_trunc", "output_field": DateTimeField()}
+
+
 # Parsing ------------------------------------------------------------------------------------------
 
 
@@ -118,7 +140,8 @@ class _Parser:
         self._fields = fields
         self._clauses = 0
         self._text, self._position = text.rstrip(), 0
-        self.kind, self.value = "", ("", "")
+        self.kind: str = ""
+        self.value: tuple[str, ...] = ("",)
         self._advance()
 
     def build_error(self) -> InvalidCatalogueQuery:
@@ -159,8 +182,13 @@ class _Parser:
         return ~condition if is_negated else condition
 
     def _parse_value(self, field: str, depth: int) -> Q:
-        kind, (value, high) = self.kind, self.value
+        kind, (value, *ends) = self.kind, self.value
         if kind in {"", "close", "sign", "field"}:
+            raise self.build_error()
+        is_time = field in TIMES and kind in {"word", "phrase"} and value != "*"
+        is_pattern = _UNSUPPORTED.search(value) or (field and "?" in value)
+        is_other_range = kind == "range" and field not in TIMES
+        if is_time or (kind == "word" and is_pattern) or is_other_range:
             raise self.build_error()
         self._advance()
         if kind == "open":
@@ -172,31 +200,49 @@ class _Parser:
         if kind == "everything" or (kind == "word" and value == "*" and not field):
             return EVERYTHING
         if kind == "range":
-            if field not in TIMES:
-                raise self.build_error()
-            bounds = {"gte": self._parse_time(value), "lte": self._parse_time(high)}
+            high, opened, closed = ends
+            bounds = {
+                "gte" if opened == "[" else "gt": self._parse_time(value),
+                "lte" if closed == "]" else "lt": self._parse_time(high),
+            }
             compared = {f"{TIMES[field]}__{name}": bound for name, bound in bounds.items() if bound}
             return EVERYTHING & Q(**compared)
         return self._fields[field](re.sub(r"\\(.)", r"\1", value))
 
-    def _parse_time(self, text: str) -> datetime | None:
-        """Parse an end of a range; None for an open one."""
+    def _parse_time(self, text: str) -> Any:
+        """
+        Parse an end of a range, such as ``NOW-1MONTH/DAY``; None for an open one.
+
+        Source: the date math of Solr, in UTC.
+        """
         if text == "*":
             return None
-        try:
-            moment = parse_datetime(text if "T" in text else f"{text}T00:00:00")
-        except ValueError:
-            moment = None
+        match = _TIME.fullmatch(text)
+        base, steps = (match["base"], match["steps"]) if match else (text, "")
+        moment: Any = None
+        with suppress(ValueError):
+            moment = parse_datetime(base if "T" in base else f"{base}T00:00:00")
+        if moment is not None and not moment.tzinfo:
+            moment = moment.replace(tzinfo=UTC)
+        moment = Now() if base == "NOW" else moment and Value(moment)
+        for sign, number, unit in _STEP.findall(steps):
+            is_known = unit in _UNITS and bool(number) == (sign != "/")
+            if not is_known or int(number or 0) * _UNITS[unit] > _MAX_STEP_DAYS:
+                moment = None
+            elif moment is not None and sign == "/":
+                moment = Func(Value(unit.lower()), moment, Value("UTC"), **_ROUNDED)
+            elif moment is not None:
+                moment = Func(moment, Value(f"{sign}{number} {unit.lower()}"), **_ADDED)
         if moment is None:
             raise InvalidCatalogueQuery(parameter=self._parameter, text=text[:100])
-        return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+        return moment
 
     def _is_operator(self, *words: str) -> bool:
         return self.kind == "word" and self.value[0] in words
 
     def _advance(self) -> None:
-        """Read the kind of the next token, and its text; a range has two texts."""
-        self.kind, self.value = "", ("", "")
+        """Read the kind of the next token, and its text; a range has two, and its brackets."""
+        self.kind, self.value = "", ("",)
         if self._position == len(self._text):
             return
         match = _TOKEN.match(self._text, self._position)
@@ -204,6 +250,7 @@ class _Parser:
             text = self._text[self._position : self._position + 100]
             raise InvalidCatalogueQuery(parameter=self._parameter, text=text)
         self._position, kind = match.end(), str(match.lastgroup)
-        is_range = kind == "high"
+        is_range = kind == "closed"
         self.kind = "range" if is_range else kind
-        self.value = (match["low"], match["high"]) if is_range else (match[kind], "")
+        names = ("low", "high", "opened", "closed") if is_range else (kind,)
+        self.value = tuple(match[name] for name in names)

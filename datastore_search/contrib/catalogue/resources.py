@@ -1,21 +1,29 @@
 """
-``resource_create``, ``resource_update`` and ``resource_patch``, and the metadata that they take.
+``resource_create``, ``_update``, ``_patch`` and ``_delete``, and the metadata that they take.
 
-They change the metadata of a resource; ``datastore_create`` makes its table.
+They change the metadata of a resource; ``datastore_create`` makes its table.  A resource of a
+published dataset keeps every member that CKAN keeps; one that is a dataset of its own has columns.
 
-Source: CKAN's actions of these names.  A new resource is a dataset of its own here.
+Source: CKAN's actions of these names.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from contextlib import suppress
+import json
+import mimetypes
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 from django.contrib.postgres.validators import ArrayMaxLengthValidator
 from django.core.exceptions import ValidationError
 from django.db import connections, router
+from django.db.models import Count, Max
+from django.utils import timezone
+from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -31,20 +39,25 @@ from ...api.new_resources import (
     refuse_other_members,
 )
 from ...api.parameters import (
+    ActionParameters,
     BooleanField,
     ParameterField,
     ResourceIdField,
     make_printable,
     parse_json,
 )
+from ...api.uploads import get_upload, uploads
 from ...database.statements import RowToLock, begin_write_transaction
+from ...field_types import NotOfType, dump_json
 from ...messages.access import UnknownResource
+from ...messages.parameters import InvalidParameter
 from ...messages.requests import MalformedJson
 from ...models import Resource
 from ...web.addresses import ResourceAddresses
+from .access import UnknownPackage, find_changeable, is_shown
 from .datasets import find_resource, open_readable_datasets
 from .descriptions import METADATA, describe_resource, get_metadata_field
-from .models import MAX_TAGS, get_metadata
+from .models import MAX_TAGS, Dataset, get_metadata
 
 
 class MetadataField(ParameterField):
@@ -113,7 +126,16 @@ class MetadataMembers(ResourceMembers):
 
 
 class NewMembers(MetadataMembers, NewResourceMembers):
-    url = MetadataField("source", help_text=_("The `source`, if that is not given."))
+    url = MetadataField(
+        "source",
+        help_text=_("The address of the data; without a `package_id`, the `source`."),
+    )
+
+    @classmethod
+    def parse(cls, sent: Mapping[str, object]) -> dict[str, Any]:
+        """Parse the members; a ``url`` is no ``source`` of a resource in a published dataset."""
+        is_part = bool(sent.get("package_id"))
+        return super().parse({name: sent[name] for name in sent if name != "url" or not is_part})
 
     @classmethod
     def list_stored(cls, sent: Mapping[str, object], /) -> set[str]:
@@ -134,6 +156,122 @@ class ChangedMembers(MetadataMembers):
     )
 
 
+# What CKAN keeps of a published dataset or resource -----------------------------------------------
+
+MAX_RESOURCES: Final = 1_000
+
+#: The size of the members of one dataset or resource that have no column, as JSON.
+MAX_MEMBERS_BYTES: Final = 100_000
+
+#: What CKAN keeps in an update that does not name it; other members are dropped.
+_KEPT: Final = {
+    *("cache_last_updated", "cache_url", "created", "format", "hash", "last_modified", "mimetype"),
+    *("mimetype_inner", "resource_type", "size", "url_type"),
+}
+
+#: What is derived, or has a column, or is for the action alone.
+_DERIVED: Final = {
+    *("id", "package_id", "position", "state", "datastore_active", "metadata_modified", "name"),
+    *("description", "content_language", "private", "upload", "clear_upload", "force", *METADATA),
+    "datastore_load",
+}
+
+#: Formats that CKAN does not write in capitals, and those that it does.  Source: its
+#: ``resource_formats.json``.
+_FORMATS: Final = {"geojson": "GeoJSON", "excel": "XLS"} | {
+    name.lower(): name
+    for name in (
+        *("CSV", "TSV", "JSON", "XML", "PDF", "XLS", "XLSX", "ODS", "ZIP", "SHP", "KML", "KMZ"),
+        *("HTML", "TXT", "DOC", "DOCX", "PPT", "PPTX", "ODT", "RDF", "WMS", "WFS", "WMTS", "PNG"),
+        *("JPEG", "GIF", "TIFF", "GPKG", "GML", "PARQUET", "RAR", "TAR", "SQL", "DXF"),
+    )
+}
+_SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
+
+
+class TooManyResources(InvalidParameter):
+    parameter = "package_id"
+    message = _("The dataset has %(most)s resources, and can have no more.")
+
+
+def clean_members(sent: Mapping[str, Any], left_out: Collection[str]) -> dict[str, Any]:
+    """
+    Read members that no column holds, as JSON that PostgreSQL can store.
+
+    Raises: ``ValidationError``.
+    """
+    members = {name: value for name, value in sent.items() if name not in left_out}
+    try:
+        text = dump_json(members)
+    except NotOfType:
+        text = ""
+    if not text or len(text.encode()) > MAX_MEMBERS_BYTES:
+        reason = _("These members cannot be stored: at most {most} bytes of JSON, without NUL.")
+        message = str(reason).format(most=MAX_MEMBERS_BYTES)
+        raise serializers.ValidationError({"__extras": [message]})
+    cleaned: dict[str, Any] = json.loads(text)
+    return cleaned
+
+
+def _read_members(
+    sent: Mapping[str, Any], stored: Mapping[str, Any], *, is_complete: bool
+) -> dict[str, Any]:
+    """Read the members of a resource that CKAN keeps, and guess its format and media type."""
+    translated = {name for name in sent if name.startswith(("name_", "description_"))}
+    new = clean_members(sent, _DERIVED | translated)
+    old = {name: value for name, value in stored.items() if not is_complete or name in _KEPT}
+    errors: dict[str, list[Any]] = {}
+    for name in new.keys() & _READERS.keys():
+        read, reason = _READERS[name]
+        try:
+            new[name] = read(new[name]) if new[name] not in (None, "") else None
+        except (TypeError, ValueError, OverflowError):
+            errors[name] = [reason]
+    if errors:
+        raise serializers.ValidationError(errors)
+    if "url" in new or is_complete:
+        new |= _read_address(new, {**old, **new}, str(stored.get("url") or ""))
+    if isinstance(new.get("format"), str):
+        new["format"] = _FORMATS.get(new["format"].lower(), new["format"])
+    return {**old, **new}
+
+
+def _read_address(
+    new: Mapping[str, Any], members: Mapping[str, Any], stored_url: str
+) -> dict[str, Any]:
+    """Read ``url`` as CKAN does: the name of an upload, or an address; and what it says of both."""
+    url, read = str(new.get("url") or "").strip(), dict[str, Any]()
+    is_file = members.get("url_type") == "upload"
+    if is_file and "url_type" not in new and "/" in url and "/download/" not in url:
+        is_file, read["url_type"] = False, None  # the address of another file
+    if is_file:
+        url = url.rpartition("/")[2]
+    elif url and not _SCHEME.match(url):
+        url = f"http://{url}"
+    name = url.partition("?")[0].rpartition("/")[2]
+    if url != stored_url and not new.get("mimetype"):
+        read["mimetype"] = mimetypes.guess_type(name)[0]
+    if not members.get("format") and "." in name:
+        read["format"] = _FORMATS.get(name.rpartition(".")[2].lower(), "")
+    return {**read, "url": url}
+
+
+def _read_time(value: object) -> str:
+    moment = datetime.fromisoformat(str(value))
+    moment = moment.astimezone(UTC) if moment.tzinfo else moment
+    return moment.replace(tzinfo=None).isoformat()
+
+
+#: How members with a type are read, and the message where they cannot be.
+_READERS: Final[Mapping[str, tuple[Callable[[Any], Any], Promise]]] = {
+    **{
+        name: (_read_time, _("Date format incorrect"))
+        for name in ("cache_last_updated", "created", "last_modified")
+    },
+    "size": (int, _("Invalid integer")),
+}
+
+
 # resource_create ----------------------------------------------------------------------------------
 
 
@@ -142,21 +280,89 @@ def _create(request: Request, sent: Mapping[str, object]) -> Answer:
     return Answer(show_resource(request, add_resource(request, sent)))
 
 
-# resource_update, resource_patch ------------------------------------------------------------------
+def find_dataset(request: Request, name: str) -> Dataset:
+    """
+    Find and lock the dataset that a resource is added to.
+
+    Raises: as ``find_changeable``; ``WriteBlocked``.
+    """
+    found = find_changeable(request, name, parameter="package_id")
+    return lock_dataset(found.pk)
+
+
+def place_resource(resource: Resource, dataset: Dataset) -> None:
+    """Put a new resource at the end of a dataset.  Raises: ``TooManyResources``."""
+    parts = Dataset.objects.filter(part_of=dataset)
+    count, last = parts.aggregate(count=Count("pk"), last=Max("position")).values()
+    if count >= MAX_RESOURCES:
+        raise TooManyResources(most=MAX_RESOURCES)
+    row = get_metadata(resource)
+    row.part_of, row.position, row.members = dataset, 0 if last is None else last + 1, {}
+    row.save(update_fields=["part_of", "position", "members"])
+    dataset.metadata_modified = timezone.now()
+    dataset.save(update_fields=["metadata_modified", "modified_at"])
+
+
+def lock_dataset(dataset_id: str) -> Dataset:
+    rows = Dataset.objects.select_for_update(no_key=True)
+    if (found := rows.filter(pk=dataset_id).first()) is None:
+        raise UnknownPackage
+    return found
+
+
+# resource_update, resource_patch, resource_delete -------------------------------------------------
 
 
 def _change(request: Request, sent: Mapping[str, object], *, is_complete: bool) -> Answer:
     parameters = ChangedMembers.parse(sent)
-    name, using = str(parameters["id"]), router.db_for_write(Resource)
+    with _lock_resource(request, str(parameters["id"])) as resource:
+        change_resource(request, resource, sent, parameters, is_complete=is_complete)
+        _touch_dataset(resource)
+    return Answer(show_resource(request, resource))
+
+
+@contextmanager
+def _lock_resource(request: Request, name: str, verb: str = "change") -> Iterator[Resource]:
+    """
+    Find a resource that the user may change, and lock it, after the dataset that it is in.
+
+    Raises: ``UnknownResource``; ``AccessDenied``; ``WriteBlocked``.
+    """
+    using = router.db_for_write(Resource)
     found = find_resource(Resource.objects.all(), name)
-    if found and not (found.table_version_id or found.permits(get_reader(request), "change")):
-        found = None  # as in ``resource_show``
-    known = check_may_write(request, found, name)
+    if found and not is_shown(found, get_reader(request)):
+        found = None
+    known = check_may_write(request, found, name, verb)
+    dataset_id = get_metadata(known).part_of_id
+    dataset = RowToLock(Dataset._meta.db_table, dataset_id) if dataset_id else None
     row = RowToLock(Resource._meta.db_table, known.pk)
-    with begin_write_transaction(connections[using], row) as is_found:
+    with (
+        begin_write_transaction(connections[using], dataset or row),
+        begin_write_transaction(connections[using], row) as is_found,
+    ):
         resource = find_resource(Resource.objects.all(), str(known.pk)) if is_found else None
         if resource is None:
             raise UnknownResource(resource=make_printable(name))
+        yield resource
+
+
+def _touch_dataset(resource: Resource) -> None:
+    """Give the published dataset of a resource another time and version."""
+    dataset = Dataset.objects.filter(pk=get_metadata(resource).part_of_id, members__isnull=False)
+    dataset.update(metadata_modified=timezone.now())
+
+
+def change_resource(
+    request: Request,
+    resource: Resource,
+    sent: Mapping[str, object],
+    parameters: Mapping[str, Any],
+    *,
+    is_complete: bool,
+) -> None:
+    """Change a resource that is locked, by the members that were sent, and parsed."""
+    using = router.db_for_write(Resource)
+    if get_metadata(resource).members is None and not get_upload(sent):
         shown = show_resource(request, resource)
         # Two times that were the same, and the address of the dump in another language, were shown.
         accepted = ChangedMembers.list_stored(sent) | _OF_PUSHERS
@@ -165,34 +371,41 @@ def _change(request: Request, sent: Mapping[str, object], *, is_complete: bool) 
         if str(sent.get("url", "")).endswith(f"/{resource.pk}"):
             accepted.add("url")
         refuse_other_members(sent, shown, accepted)
-        values = read_resource_values(sent, parameters, is_complete=is_complete)
-        if "private" in parameters:
-            values["private"] = parameters["private"]
-        values["translations"] = {**resource.translations}
-        for language, texts in read_translations(sent).items():
-            values["translations"][language] = {**resource.translations.get(language, {}), **texts}
-        # What was shown may be a translation, or the name in place of a title.
-        local = {"title": resource.local_title.text, "description": resource.local_description.text}
-        values = {
-            column: value
-            for column, value in values.items()
-            if value != getattr(resource, column)
-            and (column not in local or value != local[column])
-        }
-        for column, value in values.items():
-            setattr(resource, column, value)
-        if values:
-            resource.save(using=using, update_fields=[*values, "modified_at"])
-        store_metadata(resource, sent, parameters, is_complete=is_complete)
-    return Answer(show_resource(request, resource))
+    values = read_resource_values(sent, parameters, is_complete=is_complete)
+    if "private" in parameters and not get_metadata(resource).part_of_id:
+        values["private"] = parameters["private"]
+    values["translations"] = {**resource.translations}
+    for language, texts in read_translations(sent).items():
+        values["translations"][language] = {**resource.translations.get(language, {}), **texts}
+    # What was shown may be a translation, or the name in place of a title.
+    local = {"title": resource.local_title.text, "description": resource.local_description.text}
+    values = {
+        column: value
+        for column, value in values.items()
+        if value != getattr(resource, column) and (column not in local or value != local[column])
+    }
+    for column, value in values.items():
+        setattr(resource, column, value)
+    if values:
+        resource.save(using=using, update_fields=[*values, "modified_at"])
+    store_metadata(request, resource, sent, parameters, is_complete=is_complete)
+
+
+def _delete(request: Request, sent: Mapping[str, object]) -> Answer:
+    name = str(ResourceNameParameters.parse(sent)["id"])
+    with _lock_resource(request, name, "delete") as resource:
+        _touch_dataset(resource)
+        resource.delete()
+    return Answer(None)
 
 
 #: What pushers send as it was shown some time ago, or with their own values.
-_OF_PUSHERS = frozenset({"datastore_active", "force", "hash", "url_type"})
+_OF_PUSHERS = frozenset({"datastore_active", "datastore_load", "force", "hash", "url_type"})
 _TIMES = ("last_modified", "metadata_modified")
 
 
 def store_metadata(
+    request: Request,
     resource: Resource,
     sent: Mapping[str, object],
     parsed: Mapping[str, Any],
@@ -205,13 +418,17 @@ def store_metadata(
     A member without a value empties its field; if the members are complete, so does one that was
     not sent.
     """
-    row = get_metadata(resource)
+    row, file = get_metadata(resource), get_upload(sent)
     values = {
         name: parsed.get(name, get_metadata_field(name).get_default())
         for name in METADATA
         if is_complete or name in sent
     }
-    if parsed.get("url") and not values.get("source"):
+    if file or row.members is not None:
+        members = _read_members(sent, row.members or {}, is_complete=is_complete)
+        received = uploads.entry.receive(request, resource, file, members)
+        values["members"] = {**members, **received}
+    elif parsed.get("url") and not values.get("source"):
         values["source"] = parsed["url"]
     changes = {name: value for name, value in values.items() if value != getattr(row, name)}
     for name, value in changes.items():
@@ -225,7 +442,15 @@ def store_metadata(
 def show_resource(request: Request, resource: Resource) -> dict[str, Any]:
     using = router.db_for_write(Resource)
     places = open_readable_datasets(using, get_reader(request)).locate([resource])
-    return describe_resource(resource, ResourceAddresses(request), places[resource.pk])
+    described = describe_resource(resource, ResourceAddresses(request), places[resource.pk])
+    return {**described, **uploads.entry.describe(request, resource)}
+
+
+class ResourceNameParameters(ActionParameters):
+    needed = ("id",)
+    accepts_others = True  # as in CKAN
+
+    id = ResourceIdField(help_text=_("The id, the name or an alias of a resource."))
 
 
 resource_actions = (
@@ -233,8 +458,9 @@ resource_actions = (
         "resource_create",
         NewMembers,
         _create,
-        _("Create a resource without records, and its dataset."),
+        _("Create a resource without records, in a dataset or as one of its own."),
         is_writing=True,
+        takes_file=True,
     ),
     Action(
         "resource_update",
@@ -242,12 +468,21 @@ resource_actions = (
         partial(_change, is_complete=True),
         _("Replace the description of a resource: members that are not sent are emptied."),
         is_writing=True,
+        takes_file=True,
     ),
     Action(
         "resource_patch",
         ChangedMembers,
         partial(_change, is_complete=False),
         _("Change the description of a resource: members that are not sent stay."),
+        is_writing=True,
+        takes_file=True,
+    ),
+    Action(
+        "resource_delete",
+        ResourceNameParameters,
+        _delete,
+        _("Delete a resource with its records."),
         is_writing=True,
     ),
 )

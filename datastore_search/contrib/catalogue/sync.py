@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy as _
 
 from ...database.statements import begin_write_transaction, lock_aliases
 from ...models import Resource
-from .models import Dataset
+from .models import Dataset, State
 
 #: What only this module and triggers set.
 _KEPT: Final = Dataset.guarded_fields | {"id", "modified_at"}
@@ -40,7 +40,7 @@ def sync_dataset(dataset: Dataset, resources: Iterable[Resource | uuid.UUID | st
         rows = Dataset.objects.using(using)
         found = rows.select_for_update().filter(pk=dataset.pk)
         known = found.first()
-        _lock_resources(using, Q(dataset__pk__in=ids) | Q(dataset__part_of=dataset.pk))
+        lock_resources(using, Q(dataset__pk__in=ids) | Q(dataset__part_of=dataset.pk))
         if known is None or known.name != dataset.name:
             lock_aliases(connections[using])  # one transaction gives names at a time
             known = known or found.first()
@@ -50,7 +50,7 @@ def sync_dataset(dataset: Dataset, resources: Iterable[Resource | uuid.UUID | st
         for field, name in (("id", dataset.pk), ("name", dataset.name)):
             if not name:
                 raise ValidationError({field: Dataset.name.field.error_messages["blank"]})
-            is_taken = others.filter(Q(pk=name) | Q(name=name)).exists()
+            is_taken = others.filter(match_dataset_name(name)).exists()
             if is_taken or unrelated.known_as(name).exists() or (known and known.resource_id):
                 raise ValidationError({field: dataset.unique_error_message(Dataset, (field,))})
         row = known or Dataset(pk=dataset.pk)
@@ -83,21 +83,26 @@ def delete_dataset(dataset_id: str) -> bool:
     with begin_write_transaction(connections[using]):
         rows = Dataset.objects.using(using).filter(pk=dataset_id, resource=None)
         rows.select_for_update().first()  # in the order of ``sync_dataset``
-        _lock_resources(using, Q(dataset__part_of=dataset_id))
+        lock_resources(using, Q(dataset__part_of=dataset_id))
         return bool(rows.delete()[0])
 
 
 def has_dataset(name: str) -> bool:
     """Return whether a dataset of the portal's own, visible or not, has an id or a name."""
     rows = Dataset.objects.using(router.db_for_write(Dataset))
-    return rows.filter(Q(pk=name) | Q(name=name), resource=None).exists()
+    return rows.filter(match_dataset_name(name), resource=None).exists()
+
+
+def match_dataset_name(name: str) -> Q:
+    """Match the dataset that has an id or a name; the names of deleted ones are free."""
+    return Q(pk=name) | Q(name=name, state=State.ACTIVE)
 
 
 def _read_values(row: Dataset) -> list[object]:
     return [getattr(row, name) for name in _COPIED]
 
 
-def _lock_resources(using: str, condition: Q) -> None:
+def lock_resources(using: str, condition: Q) -> None:
     """Lock resources before the rows of their datasets, as everything that writes them does."""
     locked = Resource.objects.using(using).select_for_update(of=("self",), no_key=True)
     list(locked.filter(condition).order_by("pk").values_list("pk"))

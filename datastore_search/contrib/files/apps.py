@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import django
+from django.db.models.signals import post_save
 
 from ...apps import ContribAppConfig
 from ...contributions import Contribution, receive
@@ -21,19 +22,34 @@ class FilesConfig(ContribAppConfig):
 
     def contribute(self) -> Iterator[Contribution]:
         from ...admin.parts import parts
+        from ...api.actions import actions
+        from ...api.uploads import uploads
         from ...database.findings import cleanups, finders
         from ...downloads.formats import DumpFormat, formats
-        from ...signals import profiles_outdated
+        from ...downloads.stored import open_stored
+        from ...models import Resource
+        from ...signals import orders_wanted
+        from ...web.addresses import routes
+        from .actions import file_actions
         from .admin.part import loads_of_resource
+        from .downloads import stored
         from .downloads.parquet import write_parquet
         from .downloads.workbook import write_workbook
         from .jobs.cleanup import find_leftovers
-        from .jobs.queue import clean_up, queue_renewal
+        from .jobs.queue import clean_up
+        from .resource_files import clean_up as clean_up_files
+        from .resource_files import store
+        from .tables.orders import note_orders
 
         yield parts.entries(loads_of_resource)
         yield finders.entries(find_leftovers)
-        yield cleanups.entries(clean_up)
-        yield receive(profiles_outdated, queue_renewal)
+        yield cleanups.entries(clean_up, stored.clean_up, clean_up_files)
+        yield actions.entries(*file_actions)
+        yield uploads.entries(store)
+        yield routes.entries(f"{self.name}.urls")
+        yield open_stored.entries(stored.open_download)
+        yield receive(post_save, stored.discard_saved, Resource)
+        yield receive(orders_wanted, note_orders, Resource)
         yield formats.entries(
             DumpFormat(
                 "xlsx",
@@ -51,5 +67,6 @@ class FilesConfig(ContribAppConfig):
                 write_parquet,
                 is_text=False,
                 package="pyarrow",
+                is_stored=True,
             ),
         )

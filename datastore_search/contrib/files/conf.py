@@ -28,10 +28,16 @@ class FilesSettings(Settings):
     )
     MAX_UPLOAD_BYTES = Setting(
         1 * 2**30,
-        "Maximum size of a file that is uploaded in the admin, or fetched from a URL, both "
-        "with and without its content coding. A larger file is refused before it is "
-        "received, or at the first byte over the limit. A file path given to the command has "
-        "no limit.",
+        "Maximum size of a file that is uploaded in the admin or by the API, or fetched from a URL,"
+        " both with and without its content coding. A larger file is refused before it is"
+        " received, or at the first byte over the limit. A file path given to the command has"
+        " no limit.",
+    )
+    LINKED_FORMATS = Setting[Sequence[str]](
+        (),
+        "Formats of resources, such as `CSV`, whose table is loaded from their `url` when a client"
+        " sets it, as with `resource_create`, by the rules of [loading from a"
+        " URL](../how-to/load-files.md#from-a-url). For others, `datapusher_submit` loads it.",
     )
     MAX_UNPACKED_BYTES = Setting(
         10 * 2**30,
@@ -55,6 +61,21 @@ class FilesSettings(Settings):
         " [`datastore_cleanup`](commands.md#datastore_cleanup) and the next load of the resource"
         " delete older ones.",
         minimum=timedelta(0),
+    )
+    MAX_DOWNLOADS_BYTES = Setting(
+        5 * 2**30,
+        "Maximum size of all [stored downloads](dump.md#stored-files) together, and of one of them"
+        " while it is made. Those that were asked for longest ago are deleted. With `0` none is"
+        " stored.",
+        minimum=0,
+    )
+    DOWNLOADS_SENT_BY = Setting(
+        "",
+        "What sends stored downloads. Empty: the app. A path, such as `/downloads/`: nginx, by"
+        " [`X-Accel-Redirect`](../how-to/deploy.md#stored-downloads) to that path and the name in"
+        " the storage. `redirect`: the storage itself, at the address that its `url()` returns, as"
+        " a signed one of S3.",
+        pattern="redirect|/([^/]+/)*",
     )
     TASKS_BACKEND = Setting(
         "default",

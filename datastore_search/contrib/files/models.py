@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import secrets
+import uuid
 from datetime import timedelta
-from functools import partial
 from pathlib import PurePath
 from typing import Any
 
 from django.conf import settings
 from django.contrib.auth import get_user_model
-from django.core.files.storage import Storage, storages
 from django.db import models, router, transaction
 from django.db.models.signals import post_delete
 from django.dispatch import receiver
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from ...database.statements import Call
+from ...guards.folders import delete_files, get_storage
 from ...messages.bidi import show_bidi_controls
 from ...models.base import GuardedModel, PrimaryManager
 from .messages import BadRow, Message, render_messages
@@ -54,16 +55,11 @@ class Mode(models.TextChoices):
     UPSERT = "upsert", _("update by key, add the others")
 
 
-#: The alias in ``STORAGES`` of the storage of uploads; ``default`` if there is none.
-_UPLOADS_STORAGE = "datastore_search"
+#: The storage of uploads, by the name that a migration has.
+get_upload_storage = get_storage
 
 #: The folder of uploads, within their storage.
 UPLOADS_FOLDER = "datastore_search"
-
-
-def get_upload_storage() -> Storage:
-    """Return the storage of uploads: one of their own, or the portal's usual one."""
-    return storages[_UPLOADS_STORAGE if _UPLOADS_STORAGE in storages.backends else "default"]
 
 
 def build_upload_name(load: Load, filename: str) -> str:
@@ -258,9 +254,68 @@ class RowError(models.Model):
         return Message(_BAD_ROWS[tuple(named)], line=self.line, **named, reason=reason)
 
 
+class StoredDownload(models.Model):
+    """
+    A file of a version of a public resource, for all who download it.
+
+    While ``file`` is empty a process makes it, which renews ``used_at``.
+    """
+
+    resource = models.ForeignKey("datastore_search.Resource", models.CASCADE, related_name="+")
+    format = models.CharField(max_length=50)
+    version = models.BigIntegerField()
+    file = models.FileField(max_length=500, storage=get_upload_storage, blank=True)
+    size_bytes = models.BigIntegerField(default=0)
+    #: Of the bytes of the file, in hexadecimal.
+    digest = models.CharField(max_length=64, blank=True)
+    used_at = models.DateTimeField()
+
+    objects = PrimaryManager()
+
+    class Meta:
+        base_manager_name = "objects"
+        constraints = (
+            models.UniqueConstraint(
+                fields=("resource", "format", "version"), name="datastore_search_one_download"
+            ),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.resource_id}, {self.version}, {self.format}"
+
+
+class ResourceFile(models.Model):
+    """The file of a resource, which is served as it was sent; a load of it may have the same."""
+
+    resource = models.OneToOneField(
+        "datastore_search.Resource", models.CASCADE, primary_key=True, related_name="+"
+    )
+    file = models.FileField(max_length=500, storage=get_upload_storage)
+    #: In addresses, as CKAN writes it.
+    name = models.CharField(max_length=100)
+    size_bytes = models.BigIntegerField()
+    stored_at = models.DateTimeField()
+
+    objects = PrimaryManager()
+
+    class Meta:
+        base_manager_name = "objects"
+
+    def __str__(self) -> str:
+        return f"{self.resource_id}, {self.name}"
+
+
+def delete_unneeded_file(resource_id: uuid.UUID, name: str) -> None:
+    """Delete a file that a load or a resource no longer has, unless it is the resource's file."""
+    if not ResourceFile.objects.filter(resource=resource_id, file=name).exists():
+        delete_files([name])
+
+
+@receiver(post_delete, sender=ResourceFile)
+@receiver(post_delete, sender=StoredDownload)
 @receiver(post_delete, sender=Load)
-def delete_upload_on_commit(sender: type[Load], instance: Load, using: str, **_more: Any) -> None:
-    """Delete the upload of a deleted load once that is committed; a clean-up deletes the rest."""
+def delete_file_on_commit(instance: Any, using: str, **_more: Any) -> None:
+    """Delete the file of a deleted row once that is committed; a clean-up deletes the rest."""
     if name := instance.file.name:
-        delete = partial(get_upload_storage().delete, name)
+        delete = Call(delete_unneeded_file, instance.resource_id, name)
         transaction.on_commit(delete, using=using, robust=True)

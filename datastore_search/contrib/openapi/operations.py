@@ -71,7 +71,7 @@ class OperationSchema(AutoSchema):
             **{
                 build_name(name): field.build_schema()
                 for name, field in self.serializer.get_declared().items()
-                if hasattr(field, "choices")
+                if field.get_component(name) == name
             },
         }
 

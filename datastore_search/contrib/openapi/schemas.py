@@ -11,7 +11,13 @@ from django.utils.translation import gettext_lazy as _
 from rest_framework import exceptions as rest
 
 from ...api.envelope import ERROR_TYPES, describe_error
-from ...api.parameters import ActionParameters, NonNegativeIntegerField, ParameterField, Schema
+from ...api.parameters import (
+    ActionParameters,
+    JsonField,
+    NonNegativeIntegerField,
+    ParameterField,
+    Schema,
+)
 from ...api.schemas import (
     ANY_VALUE,
     BOOLEAN,
@@ -35,16 +41,17 @@ from .examples import PORTAL, SURVEY, Example, show_examples
 
 def build_query(parameters: type[ActionParameters], examples: Sequence[Example]) -> list[Schema]:
     """Describe the parameters of a query string; the text of objects is JSON."""
-    required = parameters.list_required()
+    required, fields = parameters.list_required(), parameters.get_declared()
 
     def build(name: str, described: Schema) -> Schema:
         description = described.pop("description")
         schema = described.get("oneOf", [described])[0]
         item = schema.get("items", schema)
         is_json = item.get("type") == "object" or "oneOf" in item
+        is_json = is_json or isinstance(fields[name], JsonField)
         chosen = [each for each in examples if name in each.sent]
         shown = {"schema": schema, **show_examples(chosen, lambda each: each.sent[name])}
-        if is_json or item == schema_ref("DatastoreFilters"):
+        if is_json:
             shown = {"content": {"application/json": shown}}
         return {
             "name": name,
@@ -190,7 +197,7 @@ def build_error_schemas() -> dict[str, Schema]:
             }
             error = object_of(
                 {"__type": kind},
-                optional={"records_row": row},
+                optional={"records_row": row, "info": object_of({"orig": list_of(TEXT)})},
                 minProperties=2,
                 additionalProperties={
                     "description": "What is wrong with the parameter of this name; `__extras` has"

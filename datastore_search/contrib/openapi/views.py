@@ -79,8 +79,7 @@ class SchemaView(SpectacularAPIView):  # type: ignore[misc, unused-ignore]
             with _build_lock, override(language):
                 document = _documents.get(key)  # another thread may just have built it
                 if document is None:
-                    # The package has no types, so mypy knows nothing of this method of its view.
-                    built: Response = self._get_schema_response(request)  # type: ignore[no-untyped-call] # no types
+                    built: Response = self._get_schema_response(request)  # type: ignore[no-untyped-call] # drf-spectacular has no types
                     content = force_bytes(renderer.render(built.data, renderer.media_type, {}))
                     tag = blake2b(content, digest_size=16).hexdigest()
                     document = f'W/"{tag}"', zlib.compress(content, 6)

@@ -10,12 +10,14 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
-from django.http import Http404, HttpResponse
+from django.apps import apps
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 
 from ...field_types import Json, dump_json_as_sent
 from ...filters.names import format_sort_key
 from ...messages.bidi import BIDI_CONTROLS, show_bidi_controls
+from ...models import Resource
 from ...search import ConsistentRead, read_answer
 from ...web.addresses import find_path, find_search_path, reverse_in_locale
 from ...web.views import parse_page_number
@@ -23,6 +25,14 @@ from .columns import Column
 from .head import build_chips
 from .page import ResourcePageView, add_query_string
 from .question import PageQuery, build_query_parameters, format_filters
+
+if apps.is_installed("datastore_search.contrib.analysis"):
+    from .sql import find_sql_address
+else:
+
+    def find_sql_address(request: HttpRequest, resource: Resource) -> str:
+        return ""
+
 
 #: Letters of a record in the answer that is shown.
 MAX_SHOWN_RECORD_LENGTH = 1_500
@@ -91,6 +101,7 @@ class ApiView(ResourcePageView):
             "page_address": page_address,
             "programs": programs,
             "file_address": dump and add_query_string(dump, in_file.items()),
+            "sql_address": find_sql_address(self.request, resource),
             "answer": _ANSWER % {"total": total, "records": records},
             "answer_address": "" if resource.private else add_query_string(path, texts.items()),
         }

@@ -21,19 +21,25 @@ from ...guards.shares import Client
 from ...messages.bidi import show_bidi_controls
 from ...messages.numbers import format_count
 from ...messages.requests import UnknownPage
-from ...models import Resource
+from ...models import Reader, Resource
 from ...search import open_snapshot
 from ...signals import CATALOGUE_KEY
-from ...web.addresses import reverse_in_locale
+from ...web.addresses import ResourceAddresses, reverse_in_locale
 from ...web.views import parse_page_number
+from ..catalogue.access import is_shown
 from ..catalogue.datasets import (
     CatalogueFilterSet,
     count_facets,
     open_readable_datasets,
 )
-from ..catalogue.descriptions import describe_license, get_metadata_field
+from ..catalogue.descriptions import build_url, describe_license, get_metadata_field
 from ..catalogue.models import get_metadata
-from ..catalogue.published import build_catalogue_links, describe_catalogue, describe_resource
+from ..catalogue.published import (
+    build_catalogue_links,
+    describe_catalogue,
+    describe_resource,
+    find_address,
+)
 from ..catalogue.query import SortTerm
 from .head import list_format_labels
 from .page import PageView
@@ -44,6 +50,12 @@ from .table import paginate
 _WORDS = frozenset({"source", "publisher", "contact", "tags", "spatial"})
 
 _is_address = URLValidator(schemes=("https", "http"))
+
+
+def find_dataset_id(resource: Resource, reader: Reader) -> str | None:
+    """Find the id of the dataset of a resource that is shown to a user; None if it is not."""
+    dataset_id = get_metadata(resource).part_of_id or str(resource.pk)
+    return dataset_id if is_shown(resource, reader) else None
 
 
 def _show_facts(question: PageQuestion) -> Mapping[str, Any] | None:
@@ -187,10 +199,15 @@ class CatalogueView(PageView):
 
     def _describe_table(self, resource: Resource) -> dict[str, Any]:
         version, fields = resource.table_version, cast("Any", resource).field_count
+        if version is None:  # published without a table
+            address = find_address(build_url(resource, ResourceAddresses(self.request)))
+            members = get_metadata(resource).members or {}
+            return {"resource": resource, "address": address, "format": members.get("format") or ""}
         records = version.record_count if version else 0
         loaded = localtime(version.published_at) if version and version.published_at else None
         return {
             "resource": resource,
+            "is_table": True,
             "address": reverse_in_locale(self.request, "resource", resource.pk),
             "loaded_at": loaded.isoformat() if loaded else "",
             "loaded": _("Loaded on %(date)s") % {"date": date_format(loaded)} if loaded else "",

@@ -25,7 +25,8 @@ from ...field_types import FieldType, Ordered, field_types
 from ...messages.bidi import show_bidi_controls
 from ...messages.numbers import format_count
 from ...messages.parameters import UnknownField
-from ...models import Profiles, Resource
+from ...models import Resource
+from ...search import ConsistentRead, Profiles, find_profiles
 from .question import PAGE_SIZES, PageQuery, QueryString
 from .values import Phrase, format_number, format_value, mark_text, shorten_number
 
@@ -122,7 +123,7 @@ def find_column(name: str, columns: Iterable[Column]) -> Column | None:
 def choose_columns(
     columns: Sequence[Column], query: PageQuery, profiles: Profiles | None = None
 ) -> ColumnChoice:
-    fields = profiles.fields if profiles else {}
+    fields = profiles or {}
     texts = [each.name for each in columns if each.type.is_text and each.name in fields]
     few = {name for name in texts if has_few_values(fields[name], _MAX_TAGS)}
     by_name = {column.name: column for column in columns}
@@ -140,6 +141,20 @@ def choose_columns(
         start - most + 1 if start else 0,
         end + 1 if end < len(chosen) else 0,
     )
+
+
+#: Fields of a page that are profiled: those it names, asks for and shows, then the first ones.
+_MAX_PROFILED_FIELDS = 50
+
+
+def profile_columns(
+    read: ConsistentRead, query: PageQuery, columns: Sequence[Column], named: Iterable[str] = ()
+) -> Profiles | None:
+    """Profile the fields of a page, which may have ``named`` some; None if that cannot be now."""
+    wanted = [*named, *query.facets, *(each.field.name for each in query.conditions)]
+    wanted += [each.name for each in (*choose_columns(columns, query).columns, *columns)]
+    names = [name for name in dict.fromkeys(wanted) if name in read.relation.types]
+    return find_profiles(read, names[:_MAX_PROFILED_FIELDS])
 
 
 def has_few_values(profile: Mapping[str, Any], most: int) -> bool:
@@ -173,8 +188,6 @@ _KEY_NAME = re.compile(r"(^|_| )(id|key|no|nr|number|uuid)$|^_?id_", re.IGNORECA
 
 #: The share of all records in one bar, from which a histogram shows nothing else.
 _SKEWED_SHARE = 0.75
-
-FieldProfiles = Mapping[str, Mapping[str, Any]]
 
 
 class FacetKind(IntEnum):
@@ -216,7 +229,7 @@ class FacetField:
 
 
 def choose_facets(
-    columns: Sequence[Column], query: PageQuery, profiles: FieldProfiles, key: Collection[str]
+    columns: Sequence[Column], query: PageQuery, profiles: Profiles, key: Collection[str]
 ) -> tuple[list[FacetField], list[Column]]:
     """
     Choose the fields with a facet, in the order of the page, and list those that could have one.
@@ -225,7 +238,8 @@ def choose_facets(
     of the ``key`` are not proposed.
     """
     asked = {condition.field.name for condition in query.conditions}
-    fields = list_facet_fields(columns, profiles, query.facets)
+    profiled = [each for each in columns if not profiles or each.name in profiles]
+    fields = list_facet_fields(profiled, profiles, query.facets)
     chosen = [each for each in fields if each.is_wanted]
     chosen += [each for each in fields if each.column.name in asked and not each.is_wanted]
     chosen = chosen[: max(MAX_FACETS, len(query.facets))]
@@ -247,7 +261,7 @@ def choose_facets(
 
 
 def list_facet_fields(
-    columns: Sequence[Column], profiles: FieldProfiles, wanted: Sequence[str] = ()
+    columns: Sequence[Column], profiles: Profiles, wanted: Sequence[str] = ()
 ) -> list[FacetField]:
     """Describe the facets that fields can have; ``wanted`` names always have one."""
     fields = []
@@ -287,7 +301,7 @@ def is_skewed(column: Column, profile: Mapping[str, Any] | None) -> bool:
     return len(counts) > 1 and max(counts) > _SKEWED_SHARE * sum(counts)
 
 
-def list_useful(fields: Sequence[FacetField], profiles: FieldProfiles) -> list[FacetField]:
+def list_useful(fields: Sequence[FacetField], profiles: Profiles) -> list[FacetField]:
     """List the fields that divide records, and are not their key, the most useful first."""
     useful = []
     for each in fields:
@@ -302,7 +316,7 @@ def list_useful(fields: Sequence[FacetField], profiles: FieldProfiles) -> list[F
     return sorted(useful, key=partial(_rank, profiles=profiles))
 
 
-def _rank(field: FacetField, profiles: FieldProfiles) -> tuple[int, bool, bool, int]:
+def _rank(field: FacetField, profiles: Profiles) -> tuple[int, bool, bool, int]:
     """Rank by kind, fields that most records lack behind others, times of day behind days."""
     profile, kind = profiles.get(field.column.name), field.column.type
     is_sparse = profile is not None and profile["nulls"] > profile["count"]
@@ -330,15 +344,17 @@ _MIN_EXPONENT_MEAN = 1e15
 @dataclass(frozen=True, slots=True)
 class Bar:
     """
-    A value, the number of records that have it, and the width of its bar.
+    A value, the number of records that have it, and the width of its bar in per cent of all.
 
-    The link finds these records; it is empty where the page cannot ask for the value.
+    The link finds these records; it is empty where the page cannot ask for the value.  One bar may
+    be of the records without a value.
     """
 
     value: str
     count: str
     width: str
     link: str
+    is_empty: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -356,7 +372,8 @@ class FieldNote:
     """
     A field with facts about its values and a chart of them, and the ``id`` of its card.
 
-    It is ``is_complete`` if every record has a value, as far as that is known.
+    With a histogram, the only bar is that of records without a value.  The field ``is_complete`` if
+    every record has a value, as far as that is known.
     """
 
     column: Column
@@ -367,25 +384,29 @@ class FieldNote:
     is_complete: bool = False
 
 
-def describe_fields(columns: Sequence[Column], profiles: Profiles | None) -> list[FieldNote]:
+def describe_fields(columns: Sequence[Column], profiles: Profiles) -> list[FieldNote]:
     """Describe the fields of columns, with the statistics of their values if there are any."""
     notes = []
     for number, column in enumerate(columns, 1):
-        profile = profiles.fields.get(column.name) if profiles else None
+        profile = profiles.get(column.name)
         if profile is None:
             notes.append(FieldNote(column, f"about-{number}"))
             continue
         count, nulls, distinct = profile["count"], profile["nulls"], profile["distinct"]
         bars, facts = [], []
-        for each in profile.get("top", ())[:MAX_BARS]:
+        histogram = draw_histogram(column, profile.get("histogram"))
+        for each in () if histogram else profile.get("top", ())[:MAX_BARS]:
             value = each["value"]
             text = value if isinstance(value, str) else json.dumps(value).removesuffix(".0")
             is_cut = isinstance(value, Mapping | list) or len(str(value)) >= MAX_PROFILED_LENGTH
             link = "" if is_cut else QueryString(((f"field.{column.name}", text),)).link
-            width, shown = f"{100 * each['count'] / count:.3g}", _format_profiled(column, value)
+            width = f"{100 * each['count'] / (count + nulls):.4g}"
+            shown = _format_profiled(column, value)
             bars.append(Bar(shown, format_count(each["count"]), width, link))
         if nulls:
             share = 100 * nulls / (count + nulls)
+            link = QueryString(((f"empty.{column.name}", "yes"),)).link
+            bars.append(Bar(_("empty"), format_count(nulls), f"{share:.4g}", link, is_empty=True))
             percent = number_format(max(share, 0.1), 1 if share < _WHOLE_PERCENT else 0)
             facts.append(_("%(share)s %% empty") % {"share": percent})
         if profile.get("distinct_is_estimated"):
@@ -405,7 +426,6 @@ def describe_fields(columns: Sequence[Column], profiles: Profiles | None) -> lis
         if profile.get("longest"):
             lengths = {name: format_count(profile[name]) for name in ("shortest", "longest")}
             facts.append(_("%(shortest)s to %(longest)s characters") % lengths)
-        histogram = draw_histogram(column, profile.get("histogram"))
         note = FieldNote(column, f"about-{number}", tuple(facts), tuple(bars), histogram, not nulls)
         notes.append(note)
     return notes

@@ -11,19 +11,21 @@ from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 from django.http import HttpResponse
 from django.template.loader import render_to_string
+from django.utils.formats import date_format
 from django.utils.safestring import SafeString
 from django.utils.translation import get_language
+from django.utils.translation import gettext as _
 
 from ...api.parameters import ChoiceField
+from ...conf import conf
 from ...downloads.xml_rows import clean_xml
 from ...guards.cache import BoundedCache
 from ...messages.parameters import InvalidParameter, InvalidParameters
-from ...models import read_profiles
 from ...search import ConsistentRead, Query
 from ...web.caching import set_cache_headers
-from .charts.data import ChartQuery
 from .charts.png import can_draw_png, draw_png
-from .columns import Column, choose_columns
+from .charts.query import ChartQuery
+from .columns import Column, choose_columns, profile_columns
 from .head import build_chips, describe_head
 from .maps.places import MapQuery
 from .page import ResourcePageView
@@ -91,11 +93,11 @@ class QuestionDrawing(ABC, Generic[Shown, Data]):
         if parameters.get("format", "") not in {"", *self.formats, self.script_file}:
             message = str(ChoiceField.default_error_messages["choice"])
             self.errors.append(f"format: {message.format(choices=', '.join(self.formats))}")
+        self.address = ""  # that a file names
         self.shown: Shown | None = None
         self.data: Data | None = None
-        self.profiles = read_profiles(read.resource.table_version_id, using=read.connection.alias)
-        fields = self.profiles.fields if self.profiles else {}
-        self.parser = self.parser_class(columns, fields)
+        self.profiles = profile_columns(read, query, columns, parameters.values())
+        self.parser = self.parser_class(columns, self.profiles or {})
         try:
             self.shown = self.parser.parse(parameters)
             if self.shown and not self.errors:
@@ -104,8 +106,8 @@ class QuestionDrawing(ABC, Generic[Shown, Data]):
             self.errors += describe_parameter_errors(error)
 
     @abstractmethod
-    def read(self, read: ConsistentRead, query: Query, shown: Shown) -> Data:
-        """Read the data of what is shown."""
+    def read(self, read: ConsistentRead, query: Query, shown: Shown) -> Data | None:
+        """Read the data of what is shown; None if there are none."""
 
     @property
     @abstractmethod
@@ -140,6 +142,17 @@ class QuestionDrawing(ABC, Generic[Shown, Data]):
             return SafeString()
         return SafeString(clean_xml(render_to_string(f"datastore_search/{self.name}.svg", context)))
 
+    def describe_source(self) -> list[str]:
+        """Say below a file, line by line, where its figures are from and when they changed."""
+        portal = conf.SITE_TITLE or _("Datastore")
+        source = _("Source: %(resource)s, %(portal)s") % {
+            "resource": str(self.resource),
+            "portal": portal,
+        }
+        day = date_format(self.resource.modified_at, "DATE_FORMAT")
+        changed = _("Last changed on %(date)s") % {"date": day}
+        return [source, changed, self.address]
+
     @cached_property
     def drawing(self) -> SafeString:
         return self.draw(is_file=False)
@@ -168,17 +181,20 @@ class DrawingView(ResourcePageView):
         """Show the drawing, or send it as a file, which is kept; both are made within a slot."""
         resource, name = read.resource, self.request.GET.get("format", "")
         sent = tuple((key, *values) for key, values in self.request.GET.lists())
-        key = (read.version_key, self.drawing_class.name, get_language(), sent)
+        address = self.request.build_absolute_uri(self.request.path)
+        key = (read.version_key, self.drawing_class.name, get_language(), address, sent)
         file = _files.get(key)
         if file is None:
             self.held.enter_context(read.session.hold_slot())
             drawing = self.drawing_class(read, query, columns, self.request.GET, "../")
+            asked = QueryString((*drawing.question.pairs, *drawing.pairs))
+            drawing.address = f"{address}{asked.query}"
             self.shared_parameters = [*self.shared_parameters, *drawing.pairs]
             files = drawing.list_files()
             file = files[name]() if name in files else None
-        if file is not None:
-            if read.version_key:
+            if file is not None and read.version_key and drawing.profiles is not None:
                 _files.add(key, file)
+        if file is not None:
             content_type, content = file
             response = HttpResponse(content, content_type=content_type)
             response["Content-Disposition"] = (
@@ -187,17 +203,17 @@ class DrawingView(ResourcePageView):
             response["X-Content-Type-Options"] = "nosniff"
             set_cache_headers(self.request, response, private=resource.private, vary=("Cookie",))
             return response
-        address = QueryString((*drawing.question.pairs, *drawing.pairs))
         search = replace(query.search, sort=())
-        asked = replace(query, query_string=address, search=search, fields=(), hidden=())
+        shown = replace(query, query_string=asked, search=search, fields=(), hidden=())
         context: dict[str, Any] = {
-            "chips": build_chips(asked, columns),
-            "whole_address": address.link,
+            "chips": build_chips(shown, columns),
+            "whole_address": asked.link,
+            "is_complete": drawing.profiles is not None,
             **drawing.describe(),
         }
         if not self.is_embedded:
             choice = choose_columns(columns, query)
-            question = PageQuestion(self.request, read, asked, columns, choice, drawing.profiles)
+            question = PageQuestion(self.request, read, shown, columns, choice, drawing.profiles)
             places = () if query.all_errors else (Place.BESIDE,)
             sections = build_sections(question, *places)
             context |= {
@@ -205,14 +221,14 @@ class DrawingView(ResourcePageView):
                 "sections": sections,
                 "hidden": drawing.question.pairs,
                 "files": [
-                    (name.upper(), address.replace("format", name).link)
+                    (name.upper(), asked.replace("format", name).link)
                     for name in files
                     if name != drawing.script_file
                 ],
-                **drawing.describe_page(address),
+                **drawing.describe_page(asked),
             }
             if drawing.data:
-                context |= self.describe_embedding(address.pairs, drawing.title.text)
+                context |= self.describe_embedding(asked.pairs, drawing.title.text)
         if drawing.errors:
             self.status = HTTPStatus.BAD_REQUEST
         return context

@@ -21,7 +21,6 @@ from ...web.addresses import reverse_in_locale
 from ..analysis.facets import Facet, read_facets
 from ..analysis.groups import GroupBy
 from ..analysis.spelling import MAX_RARE_RECORDS, NO_SUGGESTIONS, suggest_queries
-from ..analysis.stored_facets import list_stored_counts
 from .columns import (
     MAX_VALUE_LENGTH,
     Column,
@@ -38,12 +37,6 @@ from .values import Digits, format_value, parse_typed_value, write_value
 
 logger = logging.getLogger(__name__)
 
-#: The time of all facets of a page; a statement that takes longer counts as a slow one.
-MAX_SECONDS = 0.5
-
-#: A table of at most this number of records is counted where the load has not stored all values.
-_MAX_SMALL_TABLE = 20_000
-
 #: Values of a facet that are counted and that are seen, in addition to those that are checked.
 _MAX_COUNTED = 20
 _MAX_SHOWN = 10
@@ -55,9 +48,6 @@ _FIND = "find"
 #: Values that are counted, by whether the facet is opened.
 _LIMITS = {True: _MAX_OPENED, False: _MAX_COUNTED}
 
-#: The width of a bar is a class of the style sheet, from 1 to this.
-_BAR_WIDTHS = 20
-
 #: Bins of a histogram that is counted for the page.
 _BINS = 20
 
@@ -67,14 +57,14 @@ class FacetValue:
     """
     A checkbox: the ``value`` that it sends, its label, the records that have it, and its bar.
 
-    ``count`` is empty where it is not known; ``width`` is from 1 to 20, 0 for no bar.
+    ``count`` is empty where it is not known; ``number`` is the same, as the length of the bar.
     """
 
     value: str
     label: str
     is_checked: bool
     count: str = ""
-    width: int = 0
+    number: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +77,6 @@ class Counts:
     distinct: int = 0
     histogram: Histogram | None = None
     is_logarithmic: bool = False
-    is_of_all_records: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,10 +84,10 @@ class ShownFacet:
     """
     A facet as the template takes it.
 
-    ``parameter`` is the name of the checkboxes.  ``more`` says how many values there are if not all
-    are shown; ``open_link`` shows more.  An opened facet has an input, with the text that is
-    ``found``.  ``empty`` is the checkbox of records without a value, if any.  The figures may be
-    ``is_of_all_records`` though there are conditions.
+    ``parameter`` is the name of the checkboxes, ``most`` the length of the longest bar.  ``more``
+    says how many values there are if not all are shown; ``open_link`` shows more.  An opened facet
+    has an input, with the text that is ``found``.  ``empty`` is the checkbox of records without a
+    value, if any.
     """
 
     column: Column
@@ -109,6 +98,7 @@ class ShownFacet:
     open_link: str = ""
     found: str | None = None
     empty: FacetValue | None = None
+    most: str = ""
     inputs: tuple[Input, ...] = ()
     close_link: str = ""
     chart_query: str = ""
@@ -119,8 +109,8 @@ def _show_facets(question: PageQuestion) -> Mapping[str, Any]:
     Choose, count and describe the facets of a page.
 
     ``others`` are the fields, among those shown, without one with buttons that open it, ``hidden``
-    the parameters that have no input.  Some facets are not ``is_complete`` where they took too
-    long.
+    the parameters that have no input.  They are not ``is_complete`` where
+    counting failed.
     """
     query, request, resource = question.query, question.request, question.read.resource
     shown_columns = {each.name for each in question.choice.columns}
@@ -155,19 +145,18 @@ def _show_facets(question: PageQuestion) -> Mapping[str, Any]:
 
 
 class _Builder:
-    """Counts facets, from stored counts if they cover the requested records, and describes them."""
+    """Counts facets, and describes them."""
 
     is_complete = True
 
     def __init__(self, question: PageQuestion) -> None:
-        self._read, self._query, self._profiles = question.read, question.query, question.profiles
+        self._read, self._query = question.read, question.query
+        self._profiles = question.field_profiles
         self._asked = {condition.parameter: condition for condition in question.query.conditions}
         self._counts: dict[str, Counts] = {}
 
     def list_uncounted(self, fields: Sequence[FacetField]) -> list[tuple[FacetField, Facet]]:
-        """Read what is stored of some facets, and list the others."""
-        # Values that are not stored can be counted at any time.
-        is_small = (self._read.relation.record_count or 0) <= _MAX_SMALL_TABLE
+        """List the facets that are counted; of the others it is known whether records lack them."""
         asked: list[tuple[FacetField, Facet]] = []
         for field in fields:
             # The conditions that are not on the field itself, and what to find.
@@ -177,21 +166,14 @@ class _Builder:
             if field.can_be_searched and self._query.find:
                 filters = (*filters, Comparison(name, "icontains", self._query.find))
             query = Query(limit=None, q=self._query.search.q, filters=filters)
-            is_of_all = not (query.q or query.filters)
-            stored = self._read_stored(field) if is_of_all else None
-            if stored:
-                can_count = is_small or field.is_wanted
-                most = _LIMITS[field.is_wanted] if can_count else _MAX_SHOWN
-                is_cut = len(stored.values) < min(stored.distinct, most)
-                stored = None if is_cut or (field.is_skewed and can_count) else stored
             kind = field.column.type
             is_time = kind.is_moment and not kind.has_day
             # A text has no figures, nor has a time of day.
-            if stored or field.kind is FacetKind.TEXT or is_time:
-                profile = self._profiles and self._profiles.fields.get(name)
+            if field.kind is FacetKind.TEXT or is_time:
+                profile = self._profiles.get(name)
                 # Without a profile it is not known whether records lack a value.
                 nulls = 0 if profile and not profile["nulls"] else None
-                self._counts[name] = stored or Counts(nulls=nulls)
+                self._counts[name] = Counts(nulls=nulls)
             else:
                 bins = None if field.kind is FacetKind.VALUES else _BINS
                 group = GroupBy(name, bins=bins, is_logarithmic=field.is_skewed)
@@ -199,14 +181,14 @@ class _Builder:
         return asked
 
     def count_matches(self, asked: Sequence[tuple[FacetField, Facet]]) -> None:
-        """Count facets within the time of a page; those that take longer are of all records."""
+        """Count facets; where that fails, the page has them without figures."""
         if not asked:
             return
         # The total of the whole table: the page counts its own.
-        timeout = timedelta(seconds=MAX_SECONDS)
         facets = [facet for _field, facet in asked]
         try:
-            found = read_facets(self._read, Query(limit=None), facets, timeout).facets
+            with self._read.session.contain_failure():
+                found = read_facets(self._read, Query(limit=None), facets).facets
         except (TemporarilyUnavailable, InvalidParameters) as error:
             logger.warning("The facets of a page were not counted: %s", error)
             found = [b'{"complete": false}'] * len(facets)
@@ -214,8 +196,7 @@ class _Builder:
             column, answer = field.column, json.loads(text, parse_int=Digits, parse_float=Digits)
             if not answer["complete"]:
                 self.is_complete = False
-                own = self._read_stored(field)
-                own = replace(own, is_of_all_records=True) if own else Counts()
+                own = Counts()
             elif field.kind is FacetKind.VALUES:
                 values = tuple((each["value"], int(each["count"])) for each in answer["values"])
                 others, distinct = int(answer["others"]), int(answer["distinct"])
@@ -229,26 +210,6 @@ class _Builder:
                 drawn = draw_histogram(column, histogram or None)
                 own = Counts(histogram=drawn, is_logarithmic=field.is_skewed)
             self._counts[column.name] = own
-
-    def _read_stored(self, field: FacetField) -> Counts | None:
-        """Read what a load has counted of the records as they are; None if that is nothing."""
-        name, profiles = field.column.name, self._profiles
-        if field.kind is not FacetKind.VALUES:
-            profile = profiles.fields.get(name) if profiles else None
-            if profile is None:
-                return None
-            return Counts(histogram=draw_histogram(field.column, profile.get("histogram")))
-        found = list_stored_counts(self._read.relation, profiles, name)
-        counts = max(found, key=lambda each: len(each.values), default=None)
-        if counts is None:
-            return None
-        values = [
-            (json.loads(value, parse_int=Digits, parse_float=Digits), count)
-            for value, count in counts.values[: _LIMITS[field.is_wanted]]
-        ]
-        listed = sum(count for _value, count in values)
-        others = (self._read.relation.record_count or 0) - counts.nulls - listed
-        return Counts(tuple(values), counts.nulls, others, counts.distinct)
 
     # Describing -----------------------------------------------------------------------------------
 
@@ -278,6 +239,8 @@ class _Builder:
                     each for number, each in enumerate(values) if number < most or each.is_checked
                 ]
                 is_cut = counts.distinct > len(counts.values) or len(values) > len(listed)
+                empty = self._build_empty(column, counts)
+                bars = [int(each.number) for each in (*values, empty) if each and each.number]
                 return replace(
                     shown,
                     values=tuple(listed),
@@ -286,7 +249,8 @@ class _Builder:
                     if not field.can_be_searched
                     else "",
                     found=self._query.find if field.can_be_searched else None,
-                    empty=self._build_empty(column, counts),
+                    empty=empty,
+                    most=str(max(bars, default="")),
                 )
         is_range = field.kind is FacetKind.RANGE or not column.type.is_text
         operators: tuple[str, ...] = ("from", "to") if is_range else ("contains", "field")
@@ -315,14 +279,13 @@ class _Builder:
             if key and len(key) <= MAX_VALUE_LENGTH:
                 numbers[key] = numbers.get(key, 0) + count
                 first.setdefault(key, value)
-        most = max(numbers.values(), default=1)
         for key, value in first.items():
             yield FacetValue(
                 write_value(value),
                 show_bidi_controls(format_value(column.type, value)),
                 key in asked,
                 format_count(numbers[key]),
-                -(-_BAR_WIDTHS * numbers[key] // most),
+                str(numbers[key]),
             )
         # Both values of a truth value are there, whether records have them or not.
         always = {value: value for value in YES_OR_NO} if column.type.is_boolean else {}
@@ -338,7 +301,7 @@ class _Builder:
         if not (counts.nulls or counts.nulls is None or is_checked):
             return None
         count = "" if counts.nulls is None else format_count(counts.nulls)
-        return FacetValue("yes", _("empty"), is_checked, count)
+        return FacetValue("yes", _("empty"), is_checked, count, str(counts.nulls or ""))
 
 
 # Similar queries and the sections -----------------------------------------------------------------
@@ -360,7 +323,8 @@ def _suggest_links(question: PageQuestion) -> Mapping[str, Any] | None:
     if query.search.q:
         asked = replace(query.search, sort=())
         try:
-            found = suggest_queries(read, asked, timedelta(seconds=MAX_SUGGESTION_SECONDS))
+            with read.session.contain_failure():
+                found = suggest_queries(read, asked, timedelta(seconds=MAX_SUGGESTION_SECONDS))
         except TemporarilyUnavailable as error:
             logger.warning("No queries were suggested on a page: %s", error)
             found = replace(NO_SUGGESTIONS, is_complete=False)

@@ -22,7 +22,7 @@ from ...filters.operators import Operand, Operator, operators
 from ...messages import shorten
 from ...messages.bidi import show_bidi_controls
 from ...messages.numbers import format_count
-from ...models import Field, read_profiles
+from ...models import Field
 from ...search import ID, ConsistentRead
 from ...web.addresses import find_path, reverse_in_locale
 from .columns import (
@@ -32,6 +32,7 @@ from .columns import (
     choose_columns,
     describe_fields,
     list_facet_fields,
+    profile_columns,
 )
 from .maps.places import has_map
 from .page import ResourcePageView, add_query_string
@@ -51,6 +52,7 @@ from .question import (
     format_filters,
     write_change,
 )
+from .saved_views import find_present_view, find_save_address, list_shown_views
 from .sections import PageQuestion, Place, build_sections
 from .values import Phrase, compose_phrase, join_phrases, mark_text, parse_typed_value
 
@@ -334,9 +336,15 @@ def describe_head(question: PageQuestion, present: str) -> dict[str, Any]:
     whole = QueryString(tuple(pairs))
     drawn = whole.remove(*OF_TABLE).query
     page, about = (reverse_in_locale(request, each, resource.pk) for each in ("resource", "about"))
-    tabs = [("table", _("Table"), page + whole.query)]
+    views = list_shown_views(question)
+    view = find_present_view(question, views) if views else None
+    is_staff = getattr(request.user, "is_staff", False)
+    tabs = [*(each.tab for each in views), ("table", _("Table"), page + whole.query)]
     if path := find_path(request, "chart", resource.pk):
         tabs.append(("chart", _("Chart"), path + drawn))
+    groupable = [column for column in question.columns if not column.type.is_nested]
+    if len(groupable) > 1 and (path := find_path(request, "compare", resource.pk)):
+        tabs.append(("compare", _("Compare"), path + drawn))
     profiles = question.field_profiles
     if (path := find_path(request, "map", resource.pk)) and (
         has_map(question.columns, profiles) or request.path.endswith("/map/")
@@ -350,7 +358,8 @@ def describe_head(question: PageQuestion, present: str) -> dict[str, Any]:
         texts = [each for each in question.columns if each.type.is_text and each.name in profiles]
         facets = list_facet_fields(texts, profiles)
         names = [each.column.name for each in facets if each.kind is FacetKind.VALUES]
-        names.sort(key=lambda name: -profiles[name]["distinct"])
+        sizes = {name: profiles[name]["distinct"] for name in names}
+        names.sort(key=sizes.__getitem__, reverse=True)
         sent = (("resource_id", str(resource.pk)), ("limit", str(MAX_SUGGESTED_VALUES)))
         suggestions = [
             add_query_string(path, [*sent, ("field", name)])
@@ -358,7 +367,9 @@ def describe_head(question: PageQuestion, present: str) -> dict[str, Any]:
         ]
     return {
         "tabs": tabs,
-        "present_tab": present,
+        "present_tab": view.tab[0] if view else present,
+        "view": view,
+        "save_address": find_save_address(question, present) if is_staff and not view else "",
         "line": build_sections(question, Place.LINE)[Place.LINE],
         "table_version": version,
         "record_count": format_count(version.record_count if version else 0),
@@ -371,6 +382,7 @@ def describe_head(question: PageQuestion, present: str) -> dict[str, Any]:
         "filter_form": build_filter_form(question),
         "suggestions": suggestions,
         "address": request.path,
+        "is_complete": question.profiles is not None,
     }
 
 
@@ -386,13 +398,13 @@ class AboutView(ResourcePageView):
         self, read: ConsistentRead, query: PageQuery, columns: Sequence[Column]
     ) -> dict[str, Any]:
         resource = read.resource
-        profiles = read_profiles(resource.table_version_id, using=read.connection.alias)
-        choice = choose_columns(columns, query)
+        profiles, choice = profile_columns(read, query, columns), choose_columns(columns, query)
         question = PageQuestion(self.request, read, query, columns, choice, profiles)
+        notes = describe_fields(choice.columns, profiles or {})
         return {
             **describe_head(question, "about"),
             "description": render_markdown(resource.local_description.text, 20_000),
             "sections": build_sections(question, Place.ABOUT),
-            "notes": describe_fields(choice.columns, profiles),
-            "has_figures": profiles is not None,
+            "notes": notes,
+            "has_figures": any(each.facts for each in notes),
         }

@@ -290,8 +290,9 @@ class ResourcePageView(ResourceWebView, PageView):
             response = self.render_page(
                 template, own | context, private=resource.private, status=self.status
             )
-        built = chain.from_iterable(context.get("sections", {}).values())
-        is_complete = all(section.get("is_complete", True) for _template, section in built)
+        sections = chain.from_iterable(context.get("sections", {}).values())
+        parts = [context, *(section for _template, section in sections)]
+        is_complete = all(part.get("is_complete", True) for part in parts)
         if validators and self.status == HTTPStatus.OK and is_complete:
             validators.set_headers(response, self.request)
         if self.link:
@@ -305,8 +306,8 @@ class ResourcePageView(ResourceWebView, PageView):
         """
         Build what the template shows; a redirect or a file is answered as it is.
 
-        A page of a question with errors sets ``status``; one with ``sections`` that took too long
-        is not repeated by a cache.  ``link`` is its header of that name.
+        A page of a question with errors sets ``status``; one that is not ``is_complete``, or with
+        ``sections`` that are not, is not repeated by a cache.  ``link`` is its header of that name.
         """
 
 

@@ -10,8 +10,7 @@ from typing import Any
 from django.http import HttpRequest
 
 from ...contributions import Table
-from ...models import Profiles
-from ...search import ConsistentRead
+from ...search import ConsistentRead, Profiles
 from .columns import Column, ColumnChoice
 from .question import PageQuery
 
@@ -34,7 +33,11 @@ class Place(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PageQuestion:
-    """What a page shows: the read and the query, its columns, profiles of fields, the total."""
+    """
+    What a page shows: the read and the query, its columns, profiles of fields, the total.
+
+    ``profiles`` is None where they cannot be had now.
+    """
 
     request: HttpRequest
     read: ConsistentRead
@@ -45,9 +48,9 @@ class PageQuestion:
     total: int = 0
 
     @property
-    def field_profiles(self) -> Mapping[str, Mapping[str, Any]]:
+    def field_profiles(self) -> Profiles:
         """The profiles by the names of fields; none where they are not known."""
-        return self.profiles.fields if self.profiles else {}
+        return self.profiles or {}
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,11 +22,19 @@ from ...filters import Comparison
 from ...filters.names import SortKey, format_sort_key, quote_name
 from ...messages.numbers import format_count
 from ...messages.requests import UnknownPage
-from ...models import Resource, read_profiles
+from ...models import Resource
 from ...search import ConsistentRead
 from ...web.addresses import ResourceAddresses, find_path, find_search_path, reverse_in_locale
 from ...web.views import parse_page_number
-from .columns import Column, ColumnChoice, FieldNote, choose_columns, choose_names, describe_fields
+from .columns import (
+    Column,
+    ColumnChoice,
+    FieldNote,
+    choose_columns,
+    choose_names,
+    describe_fields,
+    profile_columns,
+)
 from .head import build_chips, describe_head
 from .maps.places import has_map
 from .page import Parameters, ResourcePageView, add_query_string
@@ -272,7 +280,7 @@ class ResourceView(ResourcePageView):
                 context["pagination"], context["table"] = self._read_table(read, query, choice)
                 context["headings"] = build_headings(choice.columns, query)
             return context
-        profiles = read_profiles(resource.table_version_id, using=read.connection.alias)
+        profiles = profile_columns(read, query, columns)
         choice = choose_columns(columns, query, profiles)
         question = PageQuestion(self.request, read, query, columns, choice, profiles)
         context = describe_head(question, "table")
@@ -286,7 +294,7 @@ class ResourceView(ResourcePageView):
         context["sections"] = build_sections(
             question, Place.HEAD, Place.BESIDE, Place.RESULT, Place.BELOW
         )
-        notes = describe_fields(choice.columns, profiles)
+        notes = describe_fields(choice.columns, question.field_profiles)
         is_asked = query.search.q or query.search.filters
         # The histograms are of all records.
         shown = [replace(each, histogram=None) if is_asked else each for each in notes]

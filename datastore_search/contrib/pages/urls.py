@@ -29,10 +29,15 @@ if apps.is_installed("datastore_search.contrib.catalogue"):
     urlpatterns.append(path("datastore/", CatalogueView.as_view(), name="catalogue"))
 if apps.is_installed("datastore_search.contrib.analysis"):
     from .charts.chart import ChartView
+    from .charts.compare import CompareView
     from .maps.map import MapView, show_outlines
+    from .sql import SqlView
 
-    urlpatterns += [
+    urlpatterns[:0] = [
+        # Before that of a resource of this name.
+        path("datastore/sql/", SqlView.as_view(), name="sql"),
         path("datastore/<uuid:resource_id>/chart/", ChartView.as_view(), name="chart"),
+        path("datastore/<uuid:resource_id>/compare/", CompareView.as_view(), name="compare"),
         path("datastore/<uuid:resource_id>/map/", MapView.as_view(), name="map"),
         path("datastore/outlines.svg", show_outlines, name="outlines"),
     ]

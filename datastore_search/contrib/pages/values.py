@@ -13,18 +13,20 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, timedelta
-from decimal import Context
+from decimal import Context, Decimal
 from functools import lru_cache
 from unicodedata import bidirectional
 
+import babel.numbers
 from django.utils import dateformat
 from django.utils.formats import get_format
 from django.utils.html import conditional_escape, format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.text import capfirst
-from django.utils.translation import get_language, get_language_bidi, gettext_lazy
+from django.utils.translation import get_language, get_language_bidi, gettext_lazy, to_locale
 from django.utils.translation import gettext as _
 
 from ...field_types import FieldType, dump_json, field_types
@@ -152,6 +154,9 @@ _MIN_GROUPED_DIGITS = 5
 #: Digits of a number in a figure, as at the end of a range; the table shows all.
 _MAX_DIGITS = 25
 
+#: Numbers of an axis that are written in a short form.
+_COMPACT = range(10**6, 10**15)
+
 _PLAIN_NUMBER = re.compile(r"(-?)([0-9]{1,300})(?:\.([0-9]+))?")
 
 
@@ -185,6 +190,39 @@ def format_number(digits: str) -> str:
     if len(whole) >= _MIN_GROUPED_DIGITS:
         whole = group_digits(whole)
     return f"{sign}{whole}{get_format('DECIMAL_SEPARATOR')}{fraction}" if fraction else sign + whole
+
+
+def format_percent(share: Decimal) -> str:
+    """Write a share of 100 with one decimal, as the page's language does."""
+    locale = find_locale()
+    return str(
+        babel.numbers.format_percent(
+            round(share, 1).normalize() / 100, locale=locale, decimal_quantization=False
+        )
+    )
+
+
+def format_compact(digits: str) -> str:
+    """Write a number of an axis: one of many digits in the language's short form, ``5 bn``."""
+    number = Decimal(digits)
+    if not _COMPACT.start <= abs(number) < _COMPACT.stop:
+        return format_number(digits)
+    return str(
+        babel.numbers.format_compact_decimal(number, fraction_digits=2, locale=find_locale())
+    )
+
+
+def find_locale() -> babel.Locale:
+    """Find Babel's locale of the page's language; English for a language that it lacks."""
+    return _find_locale(get_language() or "en")
+
+
+@lru_cache
+def _find_locale(language: str) -> babel.Locale:
+    for name in (to_locale(language), language.partition("-")[0], "en"):
+        with suppress(babel.UnknownLocaleError, ValueError):
+            return babel.Locale.parse(name)
+    raise babel.UnknownLocaleError(language)
 
 
 def shorten_number(digits: str) -> str:

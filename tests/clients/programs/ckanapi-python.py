@@ -11,7 +11,9 @@ with RemoteCKAN(sys.argv[1]) as portal:
     dataset = portal.action.package_show(id=name)
     (resource,) = dataset["resources"]
     assert portal.action.package_search(q="river")["results"] == [dataset]
-    assert portal.action.resource_show(id=resource["id"]) == resource
+    shown = portal.action.resource_show(id=resource["id"])
+    assert shown.pop("datastore_load")["state"] == "ready"
+    assert shown == resource
     assert portal.action.resource_view_list(id=resource["id"]) == []
     assert portal.action.organization_list() == [dataset["organization"]["name"]]
     assert [tag["name"] for tag in dataset["tags"]] == portal.action.tag_list()

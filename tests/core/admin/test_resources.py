@@ -22,6 +22,7 @@ def build_form(**values: Any) -> dict[str, Any]:
     return {
         "title": "A survey", "name": "survey", "description": "", "language": "english",
         "aliases-TOTAL_FORMS": 0, "aliases-INITIAL_FORMS": 0,
+        "saved_views-TOTAL_FORMS": 0, "saved_views-INITIAL_FORMS": 0,
         "dataset-TOTAL_FORMS": 0, "dataset-INITIAL_FORMS": 0, **values,
     }  # fmt: skip
 

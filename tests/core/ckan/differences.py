@@ -321,7 +321,6 @@ _TABLES = [
         (fails(404), r"create/unknown resource:1-create"),
         (succeeds, r"create/unknown id:1-create"),
     ),
-    *_list_differences("`resource`", (succeeds, r"resource/unknown dataset:1-create")),
     *_list_differences(
         "`include_records` in `datastore_create`",
         (repeats_the_stock, r"create/include records:1-create"),

@@ -19,7 +19,7 @@ from django.test import Client
 
 from datastore_search.models import Resource
 
-from ...builders import make_writer_token
+from ...builders import act, make_writer_token
 from ...shared import ModuleTransaction
 from .cases import CASES, READING, WRITING, Case, Request
 from .comparison import Comparison
@@ -63,6 +63,8 @@ class Site:
         self.client = Client(raise_request_exception=False)
         self.token = make_writer_token()
         self.ids = {"dataset": f"dataset-{uuid.uuid4()}"}
+        sent = {"name": self.ids["dataset"]}
+        assert act(self.client, "package_create", sent, self.token).status_code == 200
         for table in TABLES:
             self.make_resource(table.name)
         for table in TABLES:

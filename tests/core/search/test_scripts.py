@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import re
 import sys
 from collections.abc import Iterable
@@ -156,3 +157,52 @@ def test_the_limit_of_words_counts_the_letters_that_are_cut(db: None) -> None:
 
     assert len(cut) > 90_000
     assert cut == [letter for letter in letters if counted.match(letter)]
+
+
+# The text of a record is written in two ways, with the same words --------------------------------
+
+#: Marks that JSON escapes, and words that look like it; marks of letters; scripts without blanks.
+_PIECES = [
+    *('"', "\\", "\n", "\r\n", "\t", "\b", "\f", "\x01", "\u2028", "[", "]", "{", "}", ",", ":"),
+    *("\\n", "null", "true", "\\u0041", "2024-01-02T03:04:05", "-1.50", "ê", "\u0301", "ﬁ", "Ⅷ"),
+    *("q\u0323\u0307", "王小明", "ภาษาไทย", "می\u200cخواهم", "हिन्दी", "đường", "Straße", "ΟΔΟΣ"),
+    *("٣٤", "LG전자", "x264", "running", "cities", "e-mail@example.org", "10²", " ", "", "3rd"),
+    *("https://example.org/a_b?c=d&e", "1e5"),
+]
+
+
+def _write_value(random: Random) -> object:
+    text = "".join(random.choices(_PIECES, k=random.choice([0, 1, 2, 5, 9])))
+    return random.choice(
+        [text, text, text, None, True, -1.50, 10**20, [text], {text: [text, None]}]
+    )
+
+
+@pytest.mark.parametrize(
+    ("language", "count"),
+    [
+        ("english", 2_000),
+        ("german", 2_000),
+        ("simple", 2_000),
+        pytest.param("english", 100_000, marks=pytest.mark.slow),
+    ],
+)
+def test_a_record_has_the_words_of_its_values(db: None, language: str, count: int) -> None:
+    random = Random(count)
+    records = [
+        {f"f{at}": _write_value(random) for at in range(random.choice([0, 1, 3, 14]))}
+        for _record in range(count)
+    ]
+    records += [{"long": 'ê "a" ' * 1_000}, {"long": "\\ word " * 30_000, "z": 1}]
+
+    differing = fetch_column(
+        connection,
+        "SELECT data FROM jsonb_array_elements(%s::jsonb) AS data,"
+        ' LATERAL (SELECT datastore_search_words("left"(datastore_search_values(data), 100000)),'
+        " datastore_search_vector(data, %s::regconfig)) AS each (words, vector)"
+        " WHERE vector::text IS DISTINCT FROM"
+        " datastore_search_lexemes(words, %s::regconfig)::text",
+        [json.dumps(records), language, language],
+    )
+
+    assert differing == []

@@ -8,6 +8,7 @@ import pytest
 from django.db import connection
 from django.test import Client
 
+from datastore_search.api.new_resources import CatalogueOfResources, catalogue
 from datastore_search.database.tables import list_record_tables
 from datastore_search.models import Origin, Resource, TableVersion
 
@@ -18,6 +19,7 @@ from .tables import Table, list_contrib_rows
 DUPLICATE = "a record with the same primary key already exists."
 NOT_A_LIST = "Must be a list of objects."
 NOT_NAMES = "Must be a list of names, or names separated by commas."
+TAKEN = "The name “river” is taken, and resources cannot be added to an existing dataset."
 NEITHER = "Give either “resource” or “resource_id”."
 
 # Results ------------------------------------------------------------------------------------------
@@ -55,6 +57,12 @@ def test_the_answer_describes_the_new_table(table: Table) -> None:
         {"_id": 1, "code": "a", "n": 1},
         {"_id": 2, "code": "b", "n": None},
     ]
+
+
+def test_a_method_has_no_effect(table: Table) -> None:
+    result = table.run("create", records=[{"a": 1}], method="upsert")
+
+    assert (result["method"], table.read_ids()) == ("insert", [1])
 
 
 def test_only_the_new_records_come_back_as_they_are_stored(stock: Table) -> None:
@@ -221,7 +229,7 @@ def test_a_private_table_is_private_from_the_start_and_until_it_is_said_to_be_pu
 
 @pytest.mark.needs("catalogue")
 def test_a_resource_is_made_by_its_description(table: Table) -> None:
-    description = {"name": "n" * 301, "description": "Levels", "package_id": "p", "format": "CSV"}
+    description = {"name": "n" * 301, "description": "Levels", "format": "CSV"}
 
     result = table.run(
         "create", resource_id=None, resource=description, records=[{"a": 1}], aliases=["river"]
@@ -231,6 +239,32 @@ def test_a_resource_is_made_by_its_description(table: Table) -> None:
     assert "resource" not in result
     assert (resource.title, resource.description) == ("n" * 300, "Levels")
     assert table.read_records(resource_id="river") == [{"_id": 1, "a": 1}]
+
+
+@pytest.mark.parametrize(
+    ("package_id", "reason"),
+    [
+        ("levels", None),
+        ("of rivers", "“of rivers” cannot be the name of a dataset."),
+        (
+            "river",
+            "The name “river” is taken, and resources cannot be added to an existing dataset.",
+        ),
+    ],
+)
+def test_without_a_catalogue_a_resource_has_the_name_of_its_dataset(
+    table: Table, monkeypatch: pytest.MonkeyPatch, package_id: str, reason: str | None
+) -> None:
+    monkeypatch.setattr(catalogue, "entry", CatalogueOfResources())
+    Resource.objects.create(name="river")
+    sent = {"resource": {"package_id": package_id}, "records": [{"a": 1}]}
+
+    response = table.call("create", resource_id=None, **sent)
+
+    if reason is None:
+        assert Resource.objects.filter(name=package_id).exists()
+        return
+    assert check_error(response, 409, "Validation Error") == {"resource": [reason]}
 
 
 def test_a_described_resource_gets_the_id_that_is_sent(table: Table) -> None:

@@ -99,6 +99,12 @@ def test_what_parquet_cannot_hold_is_text(client: Client, db: None) -> None:
     assert table.to_pylist() == [{"n": digits, "m": "NaN", "clock": "24:00:00"}]
 
 
+def test_names_that_differ_only_in_case_stay(client: Client, db: None) -> None:
+    table = read_table(client, make_resource("Name,name,NAME_1\na,b,c\n"))
+
+    assert table.to_pylist() == [{"_id": 1, "Name": "a", "name": "b", "NAME_1": "c"}]
+
+
 def test_numbers_of_many_fields_are_measured(client: Client, db: None) -> None:
     names = [f"f{number}" for number in range(65)]
     rows = [["1.25"] * 65, ["123.5"] * 65]

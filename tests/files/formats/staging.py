@@ -23,8 +23,8 @@ from datastore_search.contrib.files.formats.staging import (
 from datastore_search.contrib.files.jobs import LoadOptions
 from datastore_search.contrib.files.messages.failures import LoadFailed
 from datastore_search.contrib.files.publishing.rows import render_rows
-from datastore_search.contrib.files.sources.files import create_working_folder
 from datastore_search.contrib.files.types.field_formats import Decision
+from datastore_search.guards.folders import create_working_folder
 
 Read = Callable[[Path, Any, StagingArea], StagedTable]
 Rows = list[tuple[Any, ...]]

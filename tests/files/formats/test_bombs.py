@@ -9,6 +9,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from datastore_search.contrib.analysis.engine.process import engine
 from datastore_search.contrib.files.formats import process
 from datastore_search.contrib.files.formats.process import open_table
 from datastore_search.contrib.files.formats.staging import Interrupter
@@ -46,7 +47,8 @@ class ResourceUsage(Interrupter):
 
 @pytest.fixture
 def usage(monkeypatch: pytest.MonkeyPatch) -> ResourceUsage:
-    """Measure the process that reads fifty times a second."""
+    """Measure the process that reads fifty times a second; that of the engine has ended."""
+    engine.close()
     monkeypatch.setattr(process, "_CHECK_INTERVAL_SECONDS", 0.02)
     return ResourceUsage()
 

@@ -74,7 +74,14 @@ def read_file(path: Path) -> None:
 
 
 def list_child_processes() -> list[psutil.Process]:
-    return [child for child in psutil.Process().children() if "child" in " ".join(child.cmdline())]
+    """List the children that read files and have not ended; the engine's is none of them."""
+    return [
+        child
+        for child in psutil.Process().children()
+        if child.status() != psutil.STATUS_ZOMBIE
+        and "child" in (command := " ".join(child.cmdline()))
+        and "analysis" not in command
+    ]
 
 
 def is_ended(stand_in: Path) -> bool:

@@ -14,7 +14,6 @@ from datastore_search.contrib.files.models import Load, LoadState, RowError
 from datastore_search.contrib.files.publishing import bad_rows, plan, publish
 from datastore_search.database.tables import list_record_tables
 from datastore_search.models import Field, Resource
-from datastore_search.writing import MAX_INDEXED_VALUE_BYTES
 
 from ...core.writing.tables import Table
 from ..builders import make_loaded_table
@@ -309,14 +308,3 @@ def test_a_file_that_was_refused_is_not_taken_for_loaded(table: Table) -> None:
 
     with fails_with("load.bad_rows"):
         load_again(table, "a,b\nx,x\n", types={"a": "int4"})
-
-
-def test_a_value_that_is_too_long_for_an_index_leaves_its_field_without_one(db: None) -> None:
-    rows = "".join(f"{code},n{code}\n" for code in range(2_100))  # fewer have no such index
-    resource = load_new_resource(f"code,name\n{rows}x,y\n")
-    assert resource.fields.get(name="name").has_order_index
-
-    load_text(resource, f"code,name\n{rows}x,{'x' * (MAX_INDEXED_VALUE_BYTES + 1)}\n")
-
-    assert not resource.fields.get(name="name").has_order_index
-    assert len(read_rows(resource)) == 2_101

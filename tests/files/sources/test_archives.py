@@ -13,8 +13,8 @@ from django.test import override_settings
 from datastore_search.contrib.files.messages.failures import LoadFailed
 from datastore_search.contrib.files.sources import limits
 from datastore_search.contrib.files.sources.archives import is_workbook, unpack
-from datastore_search.contrib.files.sources.files import create_working_folder
 from datastore_search.contrib.files.sources.limits import ReadingLimits
+from datastore_search.guards.folders import create_working_folder
 
 from ..failures import fails_with
 

@@ -12,17 +12,14 @@ from pathlib import Path
 import pytest
 
 from datastore_search.contrib.files.jobs import clean_up_loads
-from datastore_search.contrib.files.sources.files import (
-    create_working_folder,
-    delete_abandoned_folders,
-)
+from datastore_search.guards.folders import create_working_folder, delete_abandoned_folders
 
 #: A process that has a folder, says which, and waits.
 _AT_WORK = """
 import time
 import django
 django.setup()
-from datastore_search.contrib.files.sources.files import create_working_folder
+from datastore_search.guards.folders import create_working_folder
 with create_working_folder() as folder:
     (folder / "private.csv").write_text("secret")
     print(folder, flush=True)

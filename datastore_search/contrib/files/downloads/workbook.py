@@ -26,11 +26,11 @@ from django.utils.translation import gettext_lazy as _
 from ....downloads.dump import BLOCK_BYTES, PROGRESS, REPORTED_ROWS, Dump
 from ....downloads.text_rows import begins_like_formula
 from ....field_types import get_field_type
+from ....guards.folders import create_working_folder
 from ....messages.availability import NoRoomForAnswer
 from ....messages.search import UnwritableFile
 from ....search import RecordCopy
 from ....search.records import MAX_SPOOL_BYTES
-from ..sources.files import create_working_folder
 
 #: Limits of Excel; the header is one of the rows, and letters outside the BMP count as two.
 MAX_ROWS, MAX_COLUMNS, MAX_CELL_LENGTH = 1_048_576, 16_384, 32_767

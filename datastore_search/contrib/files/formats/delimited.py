@@ -22,7 +22,7 @@ from ..messages import BadRow, Notice
 from ..messages.failures import LoadFailed, UnknownDialect
 from .delimited_layout import Layout, find_layout
 from .delimited_rows import scan_rows
-from .duckdb_sql import SQL, Composed, Value, add_terms, quote_literal, read_csv
+from .duckdb_sql import SQL, Value, add_terms, quote_literal, read_csv
 from .encodings import convert_to_utf8
 from .footers import describe_footer, find_staged_footer
 from .header_rows import make_unique_names
@@ -103,16 +103,6 @@ def _stage_regular(path: Path, layout: Layout, staging_area: StagingArea) -> boo
     width = len(layout.header)
     if lines.are_mixed or (width == 1 and lines.are_blank_at_end):
         return False
-    breaks: Composed = SQL("0")
-    line = SQL("{} + row_number() OVER ()").format(quote_literal(layout.below - 1))
-    if lines.have_quotes:  # cells may have line breaks
-        ending = SQL("chr(10)" if lines.have_feeds else "chr(13)")
-        count = SQL("coalesce(strlen({0}) - strlen(replace({0}, {1}, '')), 0)")
-        breaks = add_terms([count.format(get_column(at), ending) for at in range(width)])
-        line = SQL(
-            "CAST({first} + sum(1 + {breaks}) OVER (ROWS UNBOUNDED PRECEDING) - 1 - {breaks}"
-            " AS BIGINT)"
-        ).format(first=quote_literal(layout.below), breaks=breaks)
     source = read_csv(
         path,
         list_columns(width),
@@ -120,17 +110,28 @@ def _stage_regular(path: Path, layout: Layout, staging_area: StagingArea) -> boo
         skip=layout.skipped,
         new_line=layout.ending.replace("\r", r"\r").replace("\n", r"\n"),
     )
+    first, breaks = quote_literal(layout.below), quote_literal(0)
+    numberings = [(SQL("{} - 1 + row_number() OVER ()").format(first), breaks)]
+    if lines.have_quotes:  # cells may have line breaks, which few files have
+        ending = SQL("chr(10)" if lines.have_feeds else "chr(13)")
+        count = SQL("coalesce(strlen({0}) - strlen(replace({0}, {1}, '')), 0)")
+        breaks = add_terms([count.format(get_column(at), ending) for at in range(width)])
+        line = SQL(
+            "CAST({first} + sum(1 + {breaks}) OVER (ROWS UNBOUNDED PRECEDING) - 1 - {breaks}"
+            " AS BIGINT)"
+        ).format(first=first, breaks=breaks)
+        numberings.append((line, breaks))
     create = SQL("CREATE TABLE {} AS SELECT {} AS line, * FROM {}")
-    try:
-        staging_area.execute(create.format(STAGED_ROWS, line, source))
-    except _IRREGULAR:
-        return False
-    below = staging_area.fetch_value(
-        SQL("SELECT line + 1 + {} FROM {} ORDER BY rowid DESC LIMIT 1").format(breaks, STAGED_ROWS)
-    )
-    if (below or layout.below) == lines.number + 1:
-        return True
-    staging_area.execute(SQL("DROP TABLE {}").format(STAGED_ROWS))
+    last = SQL("SELECT line + 1 + {} FROM {} ORDER BY rowid DESC LIMIT 1")
+    for line, breaks in numberings:
+        try:
+            staging_area.execute(create.format(STAGED_ROWS, line, source))
+        except _IRREGULAR:
+            return False
+        below = staging_area.fetch_value(last.format(breaks, STAGED_ROWS))
+        if (below or layout.below) == lines.number + 1:
+            return True
+        staging_area.execute(SQL("DROP TABLE {}").format(STAGED_ROWS))
     return False
 
 

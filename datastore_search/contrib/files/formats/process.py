@@ -17,10 +17,10 @@ from typing import IO, Any, cast
 
 from ....conf import conf as core_conf
 from ....guards.child_processes import start_child
+from ....guards.folders import create_working_folder
 from ..conf import conf
 from ..messages import Notice
 from ..messages.failures import LoadFailed
-from ..sources.files import create_working_folder
 from . import input_formats
 from .options import ReadOptions
 from .staging import Interrupter, StagedTable, open_staging_area

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from datetime import datetime, timedelta
 from functools import partial
@@ -21,7 +21,7 @@ from django.db.models import F, Q, QuerySet
 from django.utils import timezone
 
 from ....database.findings import Finding
-from ....database.statements import is_connection_lost
+from ....database.statements import Call, is_connection_lost
 from ....database.tables import (
     drop_record_table,
     has_table,
@@ -29,13 +29,13 @@ from ....database.tables import (
     mark_unserved,
     read_unserved_since,
 )
+from ....guards.folders import delete_abandoned_folders, delete_stray_files
 from ....models import Resource, TableVersion
 from ..conf import conf
 from ..formats.shortages import find_shortage, is_duckdb_error
 from ..messages.failures import LoadCancelled, LoadFailed, UnexpectedFailure
-from ..models import FINISHED, UPLOADS_FOLDER, Load, LoadState, get_upload_storage
+from ..models import FINISHED, UPLOADS_FOLDER, Load, LoadState, delete_unneeded_file
 from ..signals import load_failed, resource_loaded
-from ..sources.files import delete_abandoned_folders
 from ..tables.filling import drop_staging_table, list_staging_tables
 from ..tables.locks import is_running
 
@@ -66,7 +66,7 @@ def complete_load(load: Load) -> None:
     if load.state == LoadState.READY:
         send = partial(resource_loaded.send_robust, Resource, resource=load.resource, load=load)
         transaction.on_commit(send, using=using, robust=True)
-    transaction.on_commit(partial(delete_upload, load), using=using, robust=True)
+    transaction.on_commit(Call(delete_upload, load), using=using, robust=True)
 
 
 def record_failure(connection: BaseDatabaseWrapper, load: Load, failure: LoadFailed) -> None:
@@ -158,13 +158,8 @@ def clean_up_loads(resource: Resource | None = None) -> int:
         delete_upload(load)
     loads.filter(state=LoadState.DRAFT, created_at__lt=oldest).delete()
     if resource is None:  # uploads without a load: the request that stored them failed
-        uploads = get_upload_storage()
-        # A storage need not list its files, and may be out of reach: the next clean-up tries again.
-        with suppress(NotImplementedError, OSError):
-            _folders, names = uploads.listdir(UPLOADS_FOLDER)
-            stray = {f"{UPLOADS_FOLDER}/{name}" for name in names}
-            stray -= set(Load.objects.exclude(file="").values_list("file", flat=True))
-            _delete_files(name for name in stray if uploads.get_modified_time(name) < oldest)
+        known = set(Load.objects.exclude(file="").values_list("file", flat=True))
+        delete_stray_files(UPLOADS_FOLDER, known, oldest)
     return dropped
 
 
@@ -267,13 +262,4 @@ def delete_upload(load: Load) -> None:
     if load.file:
         name, load.file = load.file.name or "", ""
         Load.objects.filter(pk=load.pk).update(file="")
-        _delete_files([name])
-
-
-def _delete_files(names: Iterable[str]) -> None:
-    """Delete uploads by their names in the storage, as far as it can."""
-    for name in names:
-        try:
-            get_upload_storage().delete(name)
-        except Exception:  # of any storage; nothing depends on the deletion
-            logger.exception("The upload %s could not be deleted.", name)
+        delete_unneeded_file(load.resource_id, name)

@@ -18,11 +18,12 @@ from django.db import connections, router, transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
+from ....guards.folders import create_working_folder
 from ....models import Resource
 from ..messages.failures import LoadFailed, UnexpectedFailure
 from ..models import Load, LoadState
 from ..publishing.preview import build_preview
-from ..sources.files import copy_source, create_working_folder
+from ..sources.files import copy_source
 from ..types.options import LoadOptions
 from . import queue
 from .cleanup import delete_upload

@@ -6,18 +6,16 @@ import logging
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
-from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 from django.core.files import File
 from django.db import connections, router, transaction
-from django.db.models import F
-from django.db.models.fields.json import KT
+from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.module_loading import import_string
 
-from ....models import Origin, Resource, TableVersion
+from ....models import Resource, TableVersion
 from ..conf import conf
 from ..messages.failures import LoadCancelled, LoadFailed
 from ..models import FINISHED, Load, LoadState
@@ -30,9 +28,6 @@ logger = logging.getLogger(__name__)
 
 #: Characters of a file's name or URL that a load stores: the last ones.
 MAX_SOURCE_LENGTH = 500
-
-#: Profiles that a write has outdated are made anew once the resource has not changed for this time.
-REST = timedelta(minutes=10)
 
 
 def load_file(  # noqa: PLR0913 - by name, and each may be left out
@@ -114,13 +109,9 @@ def enqueue_load(load: Load) -> None:
     run_on_commit(lambda: enqueue_task("run_load", load) or mark_failed(load, not_queued))
 
 
-def enqueue_task(
-    name: str, subject: Load | TableVersion, run_after: datetime | None = None
-) -> bool:
+def enqueue_task(name: str, load: Load) -> bool:
     """
     Enqueue one of ``tasks`` with the portal's backend, which may run it at once; False if it fails.
-
-    A backend that cannot wait gets no task for later.
 
     The module of the tasks is imported here, since the import asks the backend whether it can run
     them.  Both may raise anything.
@@ -128,13 +119,11 @@ def enqueue_task(
     try:
         declared: Any = import_string(f"{__package__}.tasks.{name}")
         task = declared.using(backend=conf.TASKS_BACKEND, queue_name=conf.TASKS_QUEUE)
-        if run_after and not task.get_backend().supports_defer:
-            return False
-        (task.using(run_after=run_after) if run_after else task).enqueue(subject.pk)
+        task.enqueue(load.pk)
     except Exception:
-        logger.exception("The task %s of %s could not be queued.", name, subject.pk)
+        logger.exception("The task %s of %s could not be queued.", name, load.pk)
         return False
-    subject.refresh_from_db()
+    load.refresh_from_db()
     return True
 
 
@@ -183,15 +172,21 @@ def cancel_load(load: Load) -> bool:
     unless it is ready before.
     """
     mark_interrupted_loads(Load.objects.filter(pk=load.pk))
+    marked = cancel_loads(Load.objects.filter(pk=load.pk))
+    load.refresh_from_db()
+    return bool(marked)
+
+
+def cancel_loads(loads: QuerySet[Load]) -> int:
+    """Cancel those loads that are not over, and return how many."""
     waiting = {LoadState.DRAFT, LoadState.QUEUED}
-    unfinished = Load.objects.filter(pk=load.pk).exclude(state__in=FINISHED)
+    unfinished = loads.exclude(state__in=FINISHED)
     marked = unfinished.update(cancel_requested_at=timezone.now())
     with transaction.atomic(using=router.db_for_write(Load)):
         unfinished.filter(state__in=waiting).update(
             state=LoadState.CANCELLED, failure=LoadCancelled().to_json(), finished_at=timezone.now()
         )
-    load.refresh_from_db()
-    return bool(marked)
+    return marked
 
 
 def requeue_waiting_loads() -> int:
@@ -211,26 +206,11 @@ def requeue_waiting_loads() -> int:
     return len(waiting)
 
 
-def queue_renewal(resource: Resource, **_signal: Any) -> None:
-    """Let a worker make the profiles anew, if its backend can wait; else a clean-up does it."""
-    if version := resource.table_version:
-        enqueue_task("renew_profiles", version, timezone.now() + REST)
-
-
 def clean_up() -> Iterator[str]:
     """Clean up, queue those loads again whose tasks are lost, and report what is kept."""
     yield f"Dropped tables: {clean_up_loads()}."
     if waiting := requeue_waiting_loads():
         yield f"Waiting loads that are queued again: {waiting}."
-    at_rest = TableVersion.objects.filter(
-        origin=Origin.FILE,
-        record_count__gt=0,
-        resource__table_version=F("pk"),
-        resource__modified_at__lt=timezone.now() - REST,
-    )
-    outdated = at_rest.exclude(fingerprint=KT("profiles__fingerprint"), profiles__has_key="fields")
-    if renewed := sum(enqueue_task("renew_profiles", version) for version in outdated):
-        yield f"Resources whose profiles are made anew: {renewed}."
     connection = connections[router.db_for_write(TableVersion)]
     for table_id, until in list_kept_tables(connection).items():
         moment = until.isoformat(timespec="seconds")

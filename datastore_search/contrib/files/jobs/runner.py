@@ -18,14 +18,17 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from ....database.statements import is_connection_lost
+from ....guards.folders import create_working_folder
+from ....messages.access import UnknownResource
 from ....models import Resource
+from ....models.table_versions import copier
 from ..formats.process import open_table
 from ..formats.staging import Interrupter
 from ..messages.failures import LoadCancelled, LoadFailed, UnexpectedFailure
 from ..models import FINISHED, RUNNING, Load, LoadState
 from ..publishing.plan import is_unchanged
 from ..publishing.publish import publish_table
-from ..sources.files import copy_source, create_working_folder
+from ..sources.files import copy_source
 from ..tables.locks import JobLock, cancel_statements, hold_job_lock
 from ..types.options import LoadOptions, resolve_options
 from .cleanup import (
@@ -93,6 +96,8 @@ def run_load(load: Load, path: Path | None = None, *, progress: Progress | None 
                 raise failure from error
             complete_load(load)
             drop_unserved_tables(connection, load.resource)  # what it has replaced
+            if load.state == LoadState.READY:
+                _copy_records(load)
     except LoadFailed:
         raise
     except (InterfaceError, OperationalError, psycopg.Error) as error:
@@ -104,6 +109,14 @@ def run_load(load: Load, path: Path | None = None, *, progress: Progress | None 
             if Load.objects.filter(pk=load.pk, state=LoadState.QUEUED, started_at=None).exists():
                 mark_failed(load, failure)
         raise failure from error
+
+
+def _copy_records(load: Load) -> None:
+    """Wait for the copy of the records that are served now, if an app makes one."""
+    with suppress(UnknownResource):  # deleted meanwhile
+        served = Resource.objects.described(load.resource_id)
+        if served.table_version is not None:
+            copier.entry(served.table_version, served.types)()
 
 
 def _read_and_publish(path: Path | None, monitor: JobMonitor) -> None:

@@ -4,15 +4,10 @@ from __future__ import annotations
 
 import logging
 
-from django.db import router
-from django.utils import timezone
-
-from ....models import TableVersion, read_profiles
 from ..conf import conf
 from ..messages.failures import LoadFailed
 from ..models import Load, LoadState
-from ..publishing import renewal
-from . import drafts, queue, runner
+from . import drafts, runner
 from .cleanup import mark_interrupted_loads
 from .task_framework import task
 
@@ -46,17 +41,3 @@ def preview_draft(load_id: int) -> str:
         return "gone"
     drafts.preview_draft(load)
     return load.state
-
-
-@task(backend=conf.TASKS_BACKEND, queue_name=conf.TASKS_QUEUE)
-def renew_profiles(version_id: int) -> str:
-    """Make the profiles of a table version anew, later if its records have changed just now."""
-    versions = TableVersion.objects.filter(pk=version_id, resource__table_version=version_id)
-    version = versions.select_related("resource").first()
-    if version is None or read_profiles(version_id, using=router.db_for_write(TableVersion)):
-        return "gone"
-    is_at_rest = version.resource.modified_at < timezone.now() - queue.REST
-    if is_at_rest and renewal.renew_profiles(version):
-        return "renewed"
-    queue.queue_renewal(version.resource)
-    return "waiting"

@@ -1,1 +1,1 @@
-"""From a table that was read to records: plan, bad rows, preview, publication, profiles."""
+"""From a table that was read to records: plan, bad rows, preview, publication."""

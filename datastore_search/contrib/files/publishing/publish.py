@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from itertools import islice
 
@@ -12,20 +12,20 @@ from django.utils import timezone
 from ....conf import conf as core_conf
 from ....database.indexes import Indexes, set_key
 from ....database.tables import drop_record_table, name_record_table
-from ....field_types import field_types
+from ....field_types import dump_json, field_types
 from ....messages.writing import KeyNotUnique
 from ....models import Field, Resource, TableSettings, TableVersion
+from ....models.table_versions import copier
 from ....writing import MAX_INDEXED_VALUE_BYTES, Method, Writer
 from ....writing.history import record_changes
 from ..conf import conf
-from ..formats.duckdb_sql import SQL
-from ..formats.staging import StagedTable, quote_message
+from ..formats.duckdb_sql import SQL, quote_identifier, quote_literal
+from ..formats.staging import STAGED_ROWS, StagedTable, quote_message
 from ..messages import BadRow, Notice
 from ..messages.failures import LoadFailed, UnstorableRecord
 from ..models import Load, LoadState, Mode, RowError
 from ..tables.filling import (
     NewTable,
-    count_common_values,
     count_load_connections,
     create_indexes,
     create_records,
@@ -33,10 +33,10 @@ from ..tables.filling import (
     stage_rows,
 )
 from ..tables.locks import begin_load_transaction
+from ..tables.orders import list_used_orders
 from ..types.options import LoadOptions, save_options
 from .bad_rows import delete_bad_rows, raise_row_errors, read_row_errors, record_bad_keys
 from .plan import LoadPlan, ProgressReporter, build_plan, compute_fingerprint
-from .profiles import build_profiles
 from .rows import find_line, is_wide, render_rows
 
 #: Row errors that a report lists; all of them are counted.
@@ -48,16 +48,10 @@ _FIELDS_PER_STATEMENT = 500
 _MAX_ROWS_OF_ONE_CONNECTION = 10_000
 _MAX_CELLS_OF_ONE_CONNECTION = 100_000
 
-#: This number of rows is sorted without an index as fast as with one.
-_MAX_ROWS_WITHOUT_ORDER_INDEX = 2_000
-
-#: The number of records with a value is stored from this number on.
+#: The number of records with a value is stored from this number on: it is the total of a search.
 _MIN_RECORDS_OF_COUNTED_VALUE = 10_000
 
-#: Of fields with more values than this, none is counted.
-_MAX_COUNTED_VALUES = 1_000
-
-#: A load indexes the order of a field whose values are not longer than this.
+#: A load keeps the index of an order, and counts values, where none is longer than this.
 _MAX_ORDERED_VALUE_BYTES = 500
 
 
@@ -126,15 +120,10 @@ def _name_duplicate_key(plan: LoadPlan) -> Iterator[None]:
 def replace_records(plan: LoadPlan, progress: ProgressReporter) -> None:
     """Make a new table version of a file's rows, and let the resource serve it."""
     load, settings, rows = plan.load, plan.load.resource.table_settings, plan.table.count_rows()
-    profiles = build_profiles(plan.table, plan.decisions)
-    # A small table needs no order index, and a long value gets none.
-    lengths = plan.table.measure_longest_values() if rows > _MAX_ROWS_WITHOUT_ORDER_INDEX else ()
-    ordered = {
-        name: kind
-        for (name, kind), length in zip(plan.types.items(), lengths, strict=False)
-        if length <= _MAX_ORDERED_VALUE_BYTES
-    }
-    indexes = load.resource.choose_indexes(ordered)
+    lengths = zip(plan.types.items(), plan.table.measure_longest_values(), strict=True)
+    short = {name: kind for (name, kind), most in lengths if most <= _MAX_ORDERED_VALUE_BYTES}
+    used = list_used_orders(plan.connection, load.resource)
+    indexes = load.resource.choose_indexes({name: short[name] for name in used if name in short})
     progress.enter_state(LoadState.COPYING)
     with begin_load_transaction(plan.connection, load.pk):
         version = TableVersion.objects.create(
@@ -143,7 +132,7 @@ def replace_records(plan: LoadPlan, progress: ProgressReporter) -> None:
         Load.objects.filter(pk=load.pk).update(table_version=version)
         load.table_version = version
     # Stored when the version is published: of thousands of fields they are megabytes.
-    version.profiles, version.field_formats = profiles, plan.field_formats
+    version.field_formats = plan.field_formats
     try:
         table = NewTable(version.pk, load.pk, settings.weights)
         max_connections = 1
@@ -158,7 +147,9 @@ def replace_records(plan: LoadPlan, progress: ProgressReporter) -> None:
             batches=([record for _line, record in batch] for batch in batches),
             max_connections=max_connections,
         )
+        version.record_count = record_count
         progress.enter_state(LoadState.INDEXING)
+        copier.entry(version, plan.types)
         create_indexes(
             plan.connection,
             table,
@@ -169,22 +160,31 @@ def replace_records(plan: LoadPlan, progress: ProgressReporter) -> None:
         if plan.key:
             with _name_duplicate_key(plan), begin_load_transaction(plan.connection, load.pk):
                 set_key(plan.connection, table.id, plan.key)
-        load.record_count = version.record_count = record_count
-        distinct = {name: profiles["fields"][name]["distinct"] for name in indexes.orders}
-        counted = [
-            name
-            for name, count in distinct.items()
-            if count <= _MAX_COUNTED_VALUES and field_types[plan.types[name]].is_text
-        ]
-        version.value_counts = count_common_values(
-            plan.connection, table, counted, min_records=_MIN_RECORDS_OF_COUNTED_VALUE
-        )
+        load.record_count = record_count
+        counted = load.resource.choose_indexes(short).orders
+        version.value_counts = _count_common_values(plan, counted)
         _publish_version(plan, version, indexes, settings, progress)
     except BaseException:
         # If the database does not respond now, a clean-up drops the table.
         with suppress(Error):
             drop_record_table(plan.connection, version.pk)
         raise
+
+
+def _count_common_values(plan: LoadPlan, names: Collection[str]) -> dict[str, dict[str, int]]:
+    """Count the values, as JSON, that many rows have in some fields of text."""
+    counts = {}
+    for column, (name, kind) in zip(plan.table.columns, plan.types.items(), strict=True):
+        if name in names and field_types[kind].is_text:
+            query = SQL("SELECT {cell}, count(*) FROM {rows} GROUP BY 1 HAVING count(*) >= {most}")
+            values = {
+                "cell": quote_identifier(column),
+                "rows": STAGED_ROWS,
+                "most": quote_literal(_MIN_RECORDS_OF_COUNTED_VALUE),
+            }
+            found = plan.table.execute(query.format(**values)).fetchall()
+            counts[name] = {dump_json(value): count for value, count in found}
+    return counts
 
 
 def _publish_version(
@@ -219,7 +219,6 @@ def _publish_version(
         )
         version.published_at = load.finished_at = timezone.now()
         version.fingerprint = compute_fingerprint(load, plan.options, plan.key, settings)
-        version.profiles["fingerprint"] = version.fingerprint
         version.save()
         resource.table_version = version
         resource.primary_key = list(plan.key)

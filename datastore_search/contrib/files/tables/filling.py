@@ -38,7 +38,6 @@ from ....database.tables import (
     name_record_table,
     quote_record_table,
 )
-from ....field_types import dump_json
 from ....writing.records import Rows
 from ..messages.failures import UnstorableRecord
 from .locks import begin_load_transaction, build_statement_comment
@@ -248,22 +247,6 @@ def create_indexes(
             # A limit of the portal ended it, or the cancellation of the load; the load checks that.
             if not isinstance(error.__cause__, errors.QueryCanceled | errors.LockNotAvailable):
                 raise
-
-
-def count_common_values(
-    connection: BaseDatabaseWrapper, table: NewTable, names: Iterable[str], *, min_records: int
-) -> dict[str, dict[str, int]]:
-    """Count the values, as JSON, that at least ``min_records`` records have in fields of text."""
-    statement = sql.SQL("SELECT data ->> %s, count(*) FROM {} GROUP BY 1 HAVING count(*) >= %s")
-    counting = statement.format(quote_record_table(table.id))
-    with begin_load_transaction(connection, table.load_id):
-        return {
-            name: {
-                dump_json(value): count
-                for value, count in execute(connection, counting, [name, min_records])
-            }
-            for name in names
-        }
 
 
 # The staging table of a merge ---------------------------------------------------------------------

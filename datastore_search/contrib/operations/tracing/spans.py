@@ -32,7 +32,7 @@ def trace_statement(kind: str, resource: Resource | None, client: Client | None)
     An error is named by its class alone, because the text of a driver may have values.
     """
     attributes = {
-        "db.system.name": "postgresql",
+        "db.system.name": "duckdb" if kind == "engine" else "postgresql",
         "datastore_search.statement": kind,
         "datastore_search.action": find_action(client.environ) if client else "program",
     }

@@ -7,48 +7,62 @@ import io
 import math
 import unicodedata
 from abc import ABC, abstractmethod
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from functools import lru_cache
-from operator import itemgetter
-from typing import Any
+from itertools import accumulate
+from typing import Any, ClassVar
 
 from django.utils.html import escape
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from ....downloads.text_rows import disarm
-from ....messages import shorten
 from ....messages.numbers import format_count
 from ....search import ConsistentRead, Query
 from ...analysis.errors import TooManyChartGroups
 from ..drawings import DrawingView, File, Option, QuestionDrawing, list_options
 from ..question import Pair, QueryString
-from ..values import Phrase, compose_phrase, format_number, join_phrases, mark_text, write_language
-from .data import (
+from ..values import (
+    Phrase,
+    compose_phrase,
+    format_compact,
+    format_number,
+    format_percent,
+    join_phrases,
+    mark_text,
+    write_language,
+)
+from .data import OTHERS, ChartData, Group, Point, Value, read_chart
+from .query import (
     FIGURES,
     FORMS,
     GROUPED,
     LINES,
-    OTHERS,
     RANGES,
     SHARES,
     STACKED,
     STEPS,
-    ChartData,
+    TEXTS,
     ChartParser,
     ChartQuery,
-    Group,
-    Value,
-    read_chart,
 )
 
 #: The width of a file, the least for which labels are chosen, and that of a phone with fewer.
 _WIDTH, _WIDE, _NARROW = 720, 620, 220
 _HEIGHT, _LINE, _TOP, _RIGHT, _GAP = 300, 18, 8, 16, 6
 
-#: A group of bars: its label, a bar alone, one of several, and the gap below.
+#: A group of bars: a line of its label, a bar alone, one of several, and the gap below.
 _LABEL, _BAR, _SERIES_BAR, _BAR_GAP = 18, 14, 8, 9
+
+#: The mark of a step without records, on the line of zero.
+_MISSING = 4
+
+#: Steps without records that are named.
+_MAX_NAMED_STEPS = 5
 
 _SCALE_LINES = 5
 
@@ -78,6 +92,20 @@ _WIDTHS |= dict.fromkeys("mwMW%@—WF", 0.95) | {"Mn": 0.0, "Lu": 0.72}
 def measure_text(text: str) -> float:
     """Measure the width of a text, rather too wide than too narrow."""
     return _TYPE_SIZE * sum(map(_measure_letter, text))
+
+
+def wrap_text(text: str, width: float) -> list[str]:
+    """Break a text into lines, at blanks, or else within a word."""
+    lines = []
+    while text:
+        widths = accumulate(map(_measure_letter, text))
+        length = max(1, bisect_right(list(widths), width / _TYPE_SIZE))
+        if length < len(text):
+            blank = text.rfind(" ", 0, length + 1)
+            length = blank if blank > 0 else length
+        lines.append(text[:length])
+        text = text[length:].lstrip()
+    return lines
 
 
 @lru_cache(maxsize=1024)
@@ -111,19 +139,24 @@ class Drawing(ABC):
     """
     Everything that the template writes, with ``lanes`` bars of a group side by side.
 
-    The widest label beside the bars or the scale needs ``room``.
+    The widest label beside the bars or the scale needs ``room``.  Below the bars and lines is the
+    ``ground``; above them are ``marks`` of incomplete periods and of steps without records.  A file
+    has the ``footer`` below it.
     """
 
     chart: ChartQuery
     groups: Sequence[Group]
     series: Sequence[DrawnSeries]
     title: str
+    footer: Sequence[str]
     link: Callable[[Value, Value], str]
     lanes: int
     height: int = _HEIGHT
     room: float = 0.0
     lines: list[tuple[str, str, str, str]] = field(default_factory=list)
     labels: SafeString = field(default_factory=SafeString)
+    ground: SafeString = field(default_factory=SafeString)
+    marks: SafeString = field(default_factory=SafeString)
 
     @abstractmethod
     def draw(self, bars: Sequence[Sequence[_Bar]], scale: _Scale) -> None:
@@ -138,8 +171,17 @@ class Drawing(ABC):
     def frame(self) -> tuple[int, int, int, int]:
         """Where the drawing is in a file, below a title and a legend, and the size of the file."""
         left, right = self.margins
-        top = _LINE * (len(self.series) + 2)
-        return left, top, left + _WIDTH + right, top + self.height + _TOP
+        top = _LINE * (len(self.series) + len(self.title_lines) + 1)
+        bottom = top + self.height + _TOP + _LINE * len(self.footer_lines)
+        return left, top, left + _WIDTH + right, bottom + _TOP * bool(self.footer)
+
+    @property
+    def title_lines(self) -> list[str]:
+        return wrap_text(self.title, _WIDTH / 1.1)  # it is bold
+
+    @property
+    def footer_lines(self) -> list[str]:
+        return [line for text in self.footer for line in wrap_text(text, _WIDTH)]
 
     @property
     def size(self) -> str:
@@ -149,7 +191,8 @@ class Drawing(ABC):
     def add_mark(self, group: Group, number: int, shape: str) -> None:
         """Add a bar or a point of a group to a series, as the beginning of an SVG element."""
         each, point = self.series[number], group.points[number]
-        words = [group.value.label, each.value.label, point.text if point else ""]
+        words = [group.value.label, each.value.label, point.text if point else "", self.chart.unit]
+        words += [_("incomplete")] if self.is_incomplete(group, number) else []
         lang = write_language(group.value.language or each.value.language)
         text = escape(" · ".join(filter(None, words)))
         mark = f"<{shape}{lang}><title>{text}</title></{shape.partition(' ')[0]}>"
@@ -157,29 +200,52 @@ class Drawing(ABC):
             mark = f'<a href="{escape(link)}" tabindex="-1">{mark}</a>'
         each.marks += SafeString(mark)
 
+    def add_bar(self, group: Group, number: int, box: str) -> None:
+        """Add a bar, hatched if the data do not fill its period."""
+        self.add_mark(group, number, f"rect {box}")
+        if self.is_incomplete(group, number):
+            self.marks += write_hatching(box)
+
+    def is_incomplete(self, group: Group, number: int) -> bool:
+        return bool(group.value.incomplete or self.series[number].value.incomplete)
+
+    def add_zero(self, x: str, y: str, bottom: str) -> None:
+        """Draw the line of zero, between positive and negative figures."""
+        x2 = "100%" if y == bottom else x
+        line = f'x1="{x}" x2="{x2}" y1="{y}" y2="{bottom}" stroke="#1b2530"'
+        self.marks += SafeString(f'<line class="bar" {line}/>')
+
+    def write_scale(self, scale: _Scale) -> Iterator[tuple[int, float, str]]:
+        """Write the numbers of the scale, the last one with the unit."""
+        lines = list(scale.lines)
+        for number, place, text in lines:
+            is_last = (number, place, text) == lines[-1]
+            yield number, place, f"{text} {self.chart.unit}".strip() if is_last else text
+
 
 def draw_chart(
-    chart: ChartQuery, data: ChartData, title: str, link: Callable[[Value, Value], str]
+    data: ChartData,
+    link: Callable[[Value, Value], str] = lambda *_values: "",
+    footer: Sequence[str] = (),
 ) -> Drawing | None:
-    """Draw a chart, whose marks have links; None if there is nothing to draw."""
-    groups = data.groups  # those without a place on the axis come last
+    """Draw a chart, whose marks may have links; None if there is nothing to draw."""
+    chart, groups = data.chart, data.groups  # those without a place on the axis come last
     if not any(point for group in groups for point in group.points):
         return None
     series = [DrawnSeries(value, *style) for value, style in zip(data.series, STYLES, strict=False)]
     lanes = len(series) if chart.form == GROUPED else 1
     drawing_class = BarDrawing if chart.by.has_categories else ColumnDrawing
-    drawing = drawing_class(chart, groups, series, title, link, lanes)
+    drawing = drawing_class(chart, groups, series, chart.title.text, footer, link, lanes)
     bars: list[list[_Bar]] = []
     for group in groups:
         # Bars on each other or beside each other; of several, none is empty.
         points = enumerate(group.points)
         can_be_empty = chart.form in {"", LINES}
         sizes = [(n, point.size) for n, point in points if point and (point.size or can_be_empty)]
-        whole = sum(abs(size) for _number, size in sizes) / 100 if chart.form == SHARES else 1.0
         own, ends = list[_Bar](), {True: 0.0, False: 0.0}
         for number, size in sizes:
             start = ends[size < 0] if chart.form in {STACKED, SHARES} else 0.0
-            ends[size < 0] = start + size / (whole or 1.0)
+            ends[size < 0] = start + size
             own.append((number, start, ends[size < 0]))
         bars.append(own)
     unit, least = "%" if chart.form == SHARES else "", 1.0 if chart.figure == "count" else _MIN_STEP
@@ -204,7 +270,7 @@ class _Scale:
     def of(cls, sizes: Sequence[float], unit: str, least: float) -> _Scale:
         """Choose a scale with 0, whose lines are multiples of 1, 2 or 5, ``least`` or more."""
         # The sums of shares are not exact.
-        low, high = min(0.0, *sizes), min(max(0.0, *sizes), 100.0 if unit else math.inf)
+        low, high = min([0.0, *sizes]), min(max([0.0, *sizes]), 100.0 if unit else math.inf)
         high = high if low < high else 1.0
         rough = max((high - low) / _SCALE_LINES, least)
         power = 10.0 ** math.floor(math.log10(rough))
@@ -218,8 +284,9 @@ class _Scale:
     def lines(self) -> Iterator[tuple[int, float, str]]:
         first, last = round(self.low / self.step), round(self.high / self.step)
         for number in range(first, last + 1):
-            text = format_number(f"{number * self.step:.12g}".replace("e+", "e"))
-            yield number, self.place(number * self.step), f"{text}{self.unit}"
+            digits = f"{number * self.step:.12g}".replace("e+", "e")
+            text = format_percent(Decimal(digits)) if self.unit else format_compact(digits)
+            yield number, self.place(number * self.step), text
 
 
 # Drawings -----------------------------------------------------------------------------------------
@@ -235,24 +302,26 @@ class BarDrawing(Drawing):
     def draw(self, bars: Sequence[Sequence[_Bar]], scale: _Scale) -> None:
         lanes = self.lanes
         thickness = _BAR if lanes == 1 else _SERIES_BAR
-        row = _LABEL + thickness * lanes + _BAR_GAP
-        bottom = row * len(bars)
+        # On a phone, a label has no more room.
+        labels = [wrap_text(group.value.label, _NARROW + 100) for group in self.groups]
+        rows = [_LABEL * len(lines) + thickness * lanes + _BAR_GAP for lines in labels]
+        bottom = sum(rows)
         self.height = bottom + _LINE + 4
-        for number, place, text in scale.lines:
+        for number, place, text in self.write_scale(scale):
             at, anchor = write_share(place), "middle" if place else "start"
             self.lines.append((at, at, "0", str(bottom)))
             self.labels += write_text(at, bottom + _LINE, text, anchor, _MINOR * (number % 2))
-        for number, (group, own) in enumerate(zip(self.groups, bars, strict=True)):
-            y, label = number * row + _LABEL, group.value.label
-            while measure_text(label) > _NARROW + 100:
-                label = shorten(label, len(label) - 2)
+        y = 0
+        for group, lines, row, own in zip(self.groups, labels, rows, bars, strict=True):
             lang = write_language(group.value.language)
-            self.labels += write_text("0", y - 5, label, "start", lang)
+            for line in lines:
+                y += _LABEL
+                self.labels += write_text("0", y - 5, line, "start", lang)
             for position, *ends in own:
                 left, right = sorted(map(scale.place, ends))
                 top = y + (position * thickness if lanes > 1 else 0)
                 box = write_box(left, top, right - left, thickness - (lanes > 1))
-                self.add_mark(group, position, f"rect {box}")
+                self.add_bar(group, position, box)
             if lanes == 1 and own and not scale.unit:
                 total = format_number(f"{sum(end - start for _number, start, end in own):.15g}")
                 text = (
@@ -261,6 +330,9 @@ class BarDrawing(Drawing):
                 right = max(scale.place(max(start, end)) for _number, start, end in own)
                 self.room = max(self.room, measure_text(f"\u2002{text}"))
                 self.labels += write_text(write_share(right), y + 11, f"\u2002{text}", "start")
+            y += row - _LABEL * len(lines)
+        if scale.low < 0:
+            self.add_zero(write_share(scale.place(0)), "0", str(bottom))
 
 
 class ColumnDrawing(Drawing):
@@ -278,11 +350,55 @@ class ColumnDrawing(Drawing):
         def place(size: float) -> float:
             return _TOP + (1 - scale.place(size)) * (bottom - _TOP)
 
-        for _number, share, text in scale.lines:
+        for _number, share, text in self.write_scale(scale):
             y = _TOP + (1 - share) * (bottom - _TOP)
             self.lines.append(("0", "100%", write_coordinate(y), write_coordinate(y)))
             self.labels += write_text("-6", y + 4, text, "end")
             self.room = max(self.room, measure_text(text) + 10)
+        if scale.low < 0:
+            self.add_zero("0", *[write_coordinate(place(0))] * 2)
+        self.label_axis(bottom)
+        for number, (group, own) in enumerate(zip(groups, bars, strict=True)):
+            if not group.record_count:
+                self.add_missing(group, write_box(number * step, place(0) - 2, step, _MISSING))
+            if self.chart.form == LINES and group.value.incomplete:
+                box = write_box(number * step, _TOP, step, bottom - _TOP)
+                self.ground += write_hatching(box)
+            for position, start, end in own:
+                if self.chart.form == LINES:
+                    self.add_point(number, position, place(end))
+                    continue
+                top, low = sorted([place(start), place(end)])
+                width = (step - gap) / self.lanes
+                left = number * step + gap / 2 + (position * width if self.lanes > 1 else 0)
+                box = write_box(left, top, width, low - top)
+                self.add_bar(group, position, box)
+
+    def add_missing(self, group: Group, box: str) -> None:
+        """Mark a step without records, on the line of zero."""
+        text = escape(" · ".join([group.value.label, _("no records")]))
+        self.marks += SafeString(
+            f'<rect class="missing" {box} fill="#aab7c2"><title>{text}</title></rect>'
+        )
+
+    def add_point(self, number: int, position: int, y: float) -> None:
+        """Add a point of a group to the line of a series."""
+        group, x = self.groups[number], (number + 0.5) / len(self.groups)
+        at = f"{write_coordinate(x * _WIDTH)} {write_coordinate(y)}"
+        # A line is interrupted where a group has no figure; one of no length is a dot.
+        before = self.groups[number - 1].points[position] if number else None
+        follows = before and group.value.is_on_axis
+        self.series[position].path += f"L{at}" if follows else f"M{at}h0"
+        if len(self.groups) <= _MAX_MARKS:
+            at = f'cx="{write_share(x)}" cy="{write_coordinate(y)}" r="4"'
+            self.add_mark(group, position, f"circle {at}")
+
+    def label_axis(self, bottom: int) -> None:
+        """Write as many labels as have room, of which a phone has fewer."""
+        groups, step = self.groups, 1 / len(self.groups)
+        if self.chart.by.group.is_logarithmic:
+            axis = self.chart.by.label.text
+            self.labels += write_text("50%", bottom + 2 * _LINE - 2, axis, "middle")
         middle = 0.0 if self.chart.by.step == RANGES else 0.5
         wide, margin = _choose_labels(self), float(_RIGHT)
         narrow = list(wide)[:: max(1, math.ceil(_measure_row(wide) / _NARROW))]
@@ -298,23 +414,6 @@ class ColumnDrawing(Drawing):
                 self.labels += write_text(
                     write_share(x), bottom + _LINE, text, "middle", attributes
                 )
-        for number, (group, own) in enumerate(zip(groups, bars, strict=True)):
-            for position, start, end in own:
-                if self.chart.form == LINES:
-                    x, y = (number + 0.5) * step, place(end)
-                    at = f"{write_coordinate(x * _WIDTH)} {write_coordinate(y)}"
-                    # A line is interrupted where a group has no figure; one of no length is a dot.
-                    before = groups[number - 1].points[position] if number else None
-                    follows = before and group.value.is_on_axis
-                    self.series[position].path += f"L{at}" if follows else f"M{at}h0"
-                    if len(groups) <= _MAX_MARKS:
-                        at = f'cx="{write_share(x)}" cy="{write_coordinate(y)}" r="4"'
-                        self.add_mark(group, position, f"circle {at}")
-                    continue
-                top, low = sorted([place(start), place(end)])
-                width = (step - gap) / self.lanes
-                left = number * step + gap / 2 + (position * width if self.lanes > 1 else 0)
-                self.add_mark(group, position, f"rect {write_box(left, top, width, low - top)}")
 
 
 #: Letters of the label of a month, a year and so on, and how many months are between two labels.
@@ -324,9 +423,13 @@ _CALENDAR = ((7, 1), (7, 3), (7, 6), *((4, 12 * years) for years in (1, 2, 5, 10
 def _choose_labels(drawing: Drawing) -> dict[int, str]:
     """Choose labels that fit: all, first months of periods, or each n-th; of ranges low ends."""
     groups = [group.value for group in drawing.groups if group.value.is_on_axis]
-    labels = {number: value.label.partition("–")[0] for number, value in enumerate(groups)}
+    by = drawing.chart.by
+    labels = {number: value.label for number, value in enumerate(groups)}
+    if by.step == RANGES:
+        labels = {number: label.partition("–")[0] for number, label in labels.items()}
     every = max(1, math.ceil(_measure_row(labels) / _WIDE))
-    is_calendar = every > 1 and drawing.chart.by.group.interval not in {"", "week"}
+    unit = by.periods.unit if by.periods else by.group.interval
+    is_calendar = every > 1 and unit not in {"", "week", "financial year"}
     for length, months in _CALENDAR if is_calendar else ():
         firsts = {
             number: labels[number][:length]
@@ -349,6 +452,11 @@ def write_text(x: str, y: float, text: str, anchor: str, attributes: str = "") -
     return SafeString(f"<text {place}{attributes}>{escape(text)}</text>")
 
 
+def write_hatching(box: str) -> SafeString:
+    attributes = 'fill="url(#datastore-hatch)" pointer-events="none"'
+    return SafeString(f'<rect class="hatch" {box} {attributes}/>')
+
+
 def write_coordinate(number: float) -> str:
     """Write a coordinate with a point, whatever the language."""
     return f"{number:.1f}".removesuffix(".0")
@@ -365,91 +473,168 @@ def write_box(x: float, y: float, width: float, height: float) -> str:
 
 # The chart and its page ---------------------------------------------------------------------------
 
+#: A heading of the table, with the link that sorts by it, if any, and its direction.
+Heading = tuple[Phrase, str, str]
+
+#: The text of a figure, empty if there is none, the link to its records, and if it is negative.
+Cell = tuple[str, str, bool]
+
+#: The group of a row of the table, the link to its records, and its cells.
+Row = tuple[Value, str, Sequence[Cell]]
+
+#: Labels and options, by the name of the parameter.
+Choices = dict[str, tuple[str, Sequence[Option]]]
+
 
 class Chart(QuestionDrawing[ChartQuery, ChartData]):
     name = "chart"
     parser_class = ChartParser
     formats = ("svg", "png", "csv")
+    #: What the page says of its kind.
+    words: ClassVar[Mapping[str, object]] = {
+        "title": gettext_lazy("Chart"),
+        "files": gettext_lazy("Download the chart:"),
+        "no_field": gettext_lazy("No field suits a chart."),
+    }
 
-    def read(self, read: ConsistentRead, query: Query, shown: ChartQuery) -> ChartData:
+    def read(self, read: ConsistentRead, query: Query, shown: ChartQuery) -> ChartData | None:
         """Read the figures, in the proposed steps where the chosen ones are too many."""
         try:
-            return read_chart(read, query, shown)
+            data = read_chart(read, query, shown)
         except TooManyChartGroups:
             chosen = {name: value for name, value in shown.pairs if name != "per"}
-            self.shown = proposed = self.parser.parse(chosen)
+            proposed = self.parser.parse(chosen)
             if proposed in (shown, None):
                 raise
-            return read_chart(read, query, proposed)
+            data = read_chart(read, query, proposed)
+        if self.sent.get("format") == "csv" and not data.is_complete:
+            raise TooManyChartGroups
+        if "as" not in self.sent and GROUPED == data.chart.form != data.chart.forms[-1]:
+            data = replace(data, chart=replace(data.chart, form=LINES))  # of texts like time
+        self.shown = data.chart
+        return data
 
     @property
     def title(self) -> Phrase:
-        return self.shown.title if self.shown else mark_text(_("Chart"))
+        return self.shown.title if self.shown else mark_text(str(self.words["title"]))
 
     def describe(self) -> dict[str, Any]:
         chart, data = self.shown, self.data
-        context = {"title": str(self.resource), "errors": self.errors, "chart": chart}
+        context = {
+            "title": str(self.resource),
+            "errors": self.errors,
+            "chart": chart,
+            "heading": self.title,
+            "words": self.words,
+        }
         if not chart or not data:
             return context
-        series = [mark_text(each.label, each.language) for each in data.series]
-        group_count, series_count = len(data.groups), len(data.series)
-        points = [
-            (point.size, point.text, (group.value, value))
-            for group in data.groups
-            for point, value in zip(group.points, data.series, strict=True)
-            if point is not None
-        ]
-        summary = []
-        if points:
-            _size, highest, of_highest = max(points, key=itemgetter(0))
-            _size, lowest, of_lowest = min(points, key=itemgetter(0))
-            has_others = any(each.key == OTHERS for each in data.series)
-            is_cut = has_others or data.series_total > series_count
-            text = (
-                _(
-                    "Of those shown, the highest is %(highest)s (%(group)s), the lowest %(lowest)s"
-                    " (%(other)s)."
-                )
-                if is_cut or data.group_total > group_count
-                else _("The highest is %(highest)s (%(group)s), the lowest %(lowest)s (%(other)s).")
-            )
-            names = [
-                join_phrases(
-                    ", ",
-                    [mark_text(value.label, value.language) for value in values if value.label],
-                )
-                for values in (of_highest, of_lowest)
-            ]
-            summary.append(
-                compose_phrase(text, highest=highest, group=names[0], lowest=lowest, other=names[1])
-            )
-        if data.group_total > group_count:
-            text = _("Only the %(shown)s largest of %(total)s groups are shown.")
-            total = format_count(data.group_total)
-            summary.append(compose_phrase(text, shown=format_count(group_count), total=total))
-        if chart.split and not chart.is_additive and data.series_total > series_count:
-            summary.append(
-                compose_phrase(
-                    _("Only %(shown)s of %(total)s values of %(field)s are shown."),
-                    shown=format_count(series_count),
-                    total=format_count(data.series_total),
-                    field=chart.split.column.marked_label,
-                )
-            )
+        labels = [each.marked_label.html for each in data.series]
+        colours = [colour for colour, _dashes in STYLES]
         return context | {
             "drawing": self.drawing,
-            "legend": [
-                (colour, label.html)
-                for (colour, _dashes), label in zip(STYLES, series, strict=False)
-                if chart.split
-            ],
-            "summary": join_phrases(" ", summary).html,
-            "series": [each.html for each in (series if chart.split else [chart.figure_label])],
-            "shows_records": chart.figure != "count",
-            "rows": [
-                (group, self._link(group.value), format_count(group.record_count))
-                for group in data.groups
-            ],
+            "legend": list(zip(colours, labels, strict=False)) if data.chart.split else [],
+            "summary": join_phrases(" ", list(self.summarize(chart, data))).html,
+            "headings": list(self.list_headings()),
+            "rows": list(self.list_rows(chart, data)),
+        }
+
+    def summarize(self, chart: ChartQuery, data: ChartData) -> Iterator[Phrase]:
+        """Say what is highest and lowest of all, what is left out, and what is no real figure."""
+        step = self.sent.get("per", "")
+        if step and step not in {each.step for each in (chart.by, chart.split) if each}:
+            text = _("There are too many groups “%(step)s”: longer steps are drawn.")
+            yield compose_phrase(text, step=str(STEPS[step]))
+        if data.extremes:
+            (lowest, *of_lowest), (highest, *of_highest) = data.extremes
+            group, other = (
+                join_phrases(", ", [value.marked_label for value in values if value.label])
+                for values in (of_highest, of_lowest)
+            )
+            figures = {"highest": self.write(highest), "lowest": self.write(lowest)}
+            text = _("The highest is %(highest)s (%(group)s), the lowest %(lowest)s (%(other)s).")
+            yield compose_phrase(text, group=group, other=other, **figures)
+        groups = data.group_count, data.group_total, data.extremes_of_hidden_groups
+        series = data.series_count, data.series_total, data.extremes_of_hidden_series
+        for (shown, total, extremes), counted in (
+            (groups, _("%(shown)s of %(total)s groups are shown.")),
+            (series, _("%(shown)s of %(total)s values of %(field)s are shown.")),
+        ):
+            if shown < total:
+                field = chart.split.column.marked_label if chart.split else ""
+                counts = {"shown": format_count(shown), "total": format_count(total)}
+                yield compose_phrase(counted, field=field, **counts)
+            if shown < total and extremes:
+                low, high = (self.write(point) for point, *_values in extremes)
+                text = _("The figures of the others lie between %(low)s and %(high)s.")
+                yield compose_phrase(text, low=low, high=high)
+        missing = [group.value.marked_label for group in data.groups if not group.record_count]
+        if missing:
+            rest = [mark_text("…")] if len(missing) > _MAX_NAMED_STEPS else []
+            yield compose_phrase(
+                _("%(count)s of %(total)s steps have no records: %(steps)s."),
+                count=format_count(len(missing)),
+                total=format_count(sum(group.value.is_on_axis for group in data.groups)),
+                steps=join_phrases(", ", missing[:_MAX_NAMED_STEPS] + rest),
+            )
+        for value in (*(group.value for group in data.groups), *data.series):
+            if value.incomplete:
+                yield mark_text(value.incomplete)
+
+    def write(self, point: Point) -> str:
+        """Write a figure with its unit."""
+        return f"{point.text} {self.shown.unit if self.shown else ''}".rstrip()
+
+    def list_headings(self) -> Iterator[Heading]:
+        """List the headings of the table."""
+        if not (chart := self.shown) or not self.data:
+            return
+        by = chart.by
+        series = [each.marked_label for each in self.data.series]
+        labels = [by.label if by.group.is_logarithmic else by.column.marked_label]
+        labels += series if chart.split else [chart.figure_label]
+        labels += [mark_text(_("Records"))] if chart.figure != "count" else []
+        yield from ((label, "", "") for label in labels)
+
+    def list_rows(self, chart: ChartQuery, data: ChartData) -> Iterator[Row]:
+        """List the rows of the page of the table."""
+        for group in data.groups:
+            cells = [(p.text, "", p.value < 0) if p else ("", "", False) for p in group.points]
+            if chart.figure != "count":
+                cells.append((format_count(group.record_count), "", False))
+            yield group.value, self.link(group.value), cells
+
+    def list_cells(self, chart: ChartQuery, data: ChartData) -> Iterator[Sequence[object]]:
+        """List the names and the rows of the CSV file: values as the API has them."""
+        figure = f"{chart.figure}_{chart.of.name}" if chart.of else chart.figure
+        split = [chart.split.column.name] if chart.split else []
+        share = ["percent"] if chart.form == SHARES else []
+        yield [chart.by.column.name, *split, figure, *share]
+        for group in (*data.groups, *data.hidden_groups):
+            for point, series in zip(group.points, data.series, strict=True):
+                # A text is whole, a period as people read it.
+                is_whole = type(series.key) is str and series.key != OTHERS
+                name = series.key if is_whole and not series.bounds else series.label
+                names = [str(name)] if split else []
+                shares = [point and point.percent] if share else []
+                yield [group.value.key, *names, point and point.value, *shares]
+
+    def list_choices(self) -> Choices:
+        """List what can be chosen."""
+        measurable = list_options(self.parser.measurable)
+        groupable = list_options(self.parser.groupable)
+        figures, steps, forms = (
+            [Option(name, str(label)) for name, label in table.items()]
+            for table in (FIGURES, STEPS, FORMS)
+        )
+        none = Option("", _("no field"))
+        return {
+            "show": (_("Show"), figures if measurable else figures[:1]),
+            "of": (_("of"), [none, *measurable]),
+            "by": (_("by"), groupable),
+            "per": (_("in steps"), [Option("", _("chosen by the field")), *steps]),
+            "split": (_("split by"), [none, *groupable]),
+            "as": (_("drawn as"), [Option("", _("proposed")), *forms]),
         }
 
     def describe_page(self, address: QueryString) -> dict[str, Any]:
@@ -457,23 +642,15 @@ class Chart(QuestionDrawing[ChartQuery, ChartData]):
         # A step or a form that was only proposed does not hold for other fields.
         proposed = {"per", "as"} - self.sent.keys()
         chosen = {name: value for name, value in self.pairs if name not in proposed}
-        measurable = list_options(self.parser.measurable)
-        groupable = list_options(self.parser.groupable)
-        figures, steps, forms = (
-            tuple(Option(name, str(label)) for name, label in table.items())
-            for table in (FIGURES, STEPS, FORMS)
-        )
-        none = Option("", _("no field"))
-        choices = [
-            ("show", _("Show"), figures if measurable else figures[:1]),
-            ("of", _("of"), (none, *measurable)),
-            ("by", _("by"), groupable),
-            ("per", _("in steps"), (Option("", _("chosen by the field")), *steps)),
-            ("split", _("split by"), (none, *groupable)),
-            ("as", _("drawn as"), (Option("", _("proposed")), *forms)),
-        ]
+        labels = dict(zip(TEXTS, (_("Title"), _("Unit"), _("Note")), strict=True))
         return {
-            "choices": [(*each, chosen.get(each[0], "")) for each in choices],
+            "choices": [
+                (name, *choice, chosen.get(name, ""))
+                for name, choice in self.list_choices().items()
+            ],
+            "texts": [
+                (name, labels[name], chosen.get(name, ""), most) for name, most in TEXTS.items()
+            ],
             "proposals": [
                 (chart.title, QueryString((*self.question.pairs, *chart.pairs)).link)
                 for chart in self.parser.propose(self.shown)
@@ -483,33 +660,26 @@ class Chart(QuestionDrawing[ChartQuery, ChartData]):
     def build_drawing(self, *, is_file: bool) -> Drawing | None:
         if not self.shown or not self.data:
             return None
-        link = (lambda *_values: "") if is_file else self._link
-        return draw_chart(self.shown, self.data, self.title.text, link)
+        link = (lambda *_values: "") if is_file else self.link
+        note = [self.shown.note] if self.shown.note else []
+        return draw_chart(self.data, link, [*note, *self.describe_source()] if is_file else ())
 
     def list_files(self) -> dict[str, Callable[[], File]]:
-        """List them, with the figures: values as the API has them, an empty cell for none."""
+        """List them, with the figures as CSV: an empty cell for none."""
         files, chart, data = super().list_files(), self.shown, self.data
-        if not chart or not data:
+        if not chart or not data or not data.is_complete:
             return files
 
         def write_csv() -> File:
             lines = io.StringIO()
             writer = csv.writer(lines)
-            figure = f"{chart.figure}_{chart.of.name}" if chart.of else chart.figure
-            split = [chart.split.column.name] if chart.split else []
-            # A text that a spreadsheet may calculate gets an apostrophe.
-            writer.writerow(map(disarm, [chart.by.column.name, *split, figure]))
-            for group in data.groups:
-                key = "" if group.value.key is None else group.value.key
-                key = disarm(key) if type(key) is str else key
-                for point, series in zip(group.points, data.series, strict=True):
-                    names = [disarm(series.label)] if chart.split else []
-                    writer.writerow([key, *names, "" if point is None else point.digits])
+            for cells in self.list_cells(chart, data):
+                writer.writerow(map(_write_cell, cells))
             return "text/csv; charset=utf-8", lines.getvalue()
 
         return {**files, "csv": write_csv}
 
-    def _link(self, *values: Value) -> str:
+    def link(self, *values: Value) -> str:
         """Link to the records of a mark; empty if an address cannot ask for them."""
         own: list[Pair] = []
         for value in values:
@@ -525,6 +695,13 @@ class Chart(QuestionDrawing[ChartQuery, ChartData]):
         return f"{self.page_path}{QueryString((*question.pairs, *own)).query}"
 
 
+def _write_cell(cell: object) -> object:
+    """Write a cell of CSV: a text that a spreadsheet may calculate gets an apostrophe."""
+    if isinstance(cell, Decimal):
+        return f"{cell:f}"
+    return disarm(cell) if type(cell) is str else cell
+
+
 class ChartView(DrawingView):
     template = "chart.html"
-    drawing_class = Chart
+    drawing_class: ClassVar[type[Chart]] = Chart

@@ -1,410 +1,107 @@
-"""What a chart shows, by the parameters of its address, and its figures."""
+"""The figures of a chart: all are read, some are shown, and what is said is true of all."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, suppress
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
-from datetime import date, datetime, timedelta
-from decimal import Decimal, InvalidOperation
-from itertools import islice, zip_longest
-from typing import Any, cast
+from datetime import datetime, timedelta
+from decimal import MAX_EMAX, Context, Decimal
+from functools import reduce
+from typing import cast
 
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from ....filters import In
 from ....filters.names import SortKey
 from ....messages import shorten
 from ....messages.bidi import show_bidi_controls
+from ....messages.parameters import InvalidParameter
 from ....search import ConsistentRead, Query
 from ...analysis.aggregates import AggregateQuery, Metric, read_aggregate
-from ...analysis.errors import (
-    InvalidChartChoice,
-    TooManyChartGroups,
-    UngroupableField,
-    UnsupportedOption,
-)
-from ...analysis.groups import INTERVALS, GroupBy
-from ..columns import (
-    Column,
-    FacetKind,
-    find_column,
-    find_kind,
-    is_skewed,
-    list_facet_fields,
-    list_useful,
-)
+from ...analysis.errors import TooManyChartGroups
+from ...analysis.groups import INTERVALS
 from ..question import Pair
 from ..records import parse_record
 from ..values import (
     Digits,
     Phrase,
-    capitalize_phrase,
-    compose_phrase,
     format_number,
+    format_percent,
     format_value,
+    join_phrases,
     mark_text,
     shorten_number,
     write_value,
 )
-
-#: The figures by the names of addresses: the metrics of ``analysis``.
-FIGURES = {
-    "count": gettext_lazy("number of records"),
-    "sum": gettext_lazy("sum"),
-    "avg": gettext_lazy("mean"),
-    "min": gettext_lazy("minimum"),
-    "max": gettext_lazy("maximum"),
-    "median": gettext_lazy("median"),
-}
-
-#: Steps of the axis, by the names of addresses.
-EACH, RANGES = "each", "ranges"
-STEPS = {
-    "year": gettext_lazy("per year"),
-    "quarter": gettext_lazy("per quarter"),
-    "month": gettext_lazy("per month"),
-    "week": gettext_lazy("per week"),
-    "day": gettext_lazy("per day"),
-    "hour": gettext_lazy("per hour"),
-    RANGES: gettext_lazy("in ranges"),
-    EACH: gettext_lazy("each value"),
-}
-
-#: Forms of a chart whose groups are split, by the names of addresses.
-LINES, STACKED, SHARES, GROUPED = "lines", "stacked", "shares", "grouped"
-FORMS = {
-    STACKED: gettext_lazy("stacked"),
-    SHARES: gettext_lazy("shares of 100%"),
-    GROUPED: gettext_lazy("side by side"),
-    LINES: gettext_lazy("lines"),
-}
-
-#: Ranges of numbers where the profile proposes no width that ``datastore_aggregate`` takes.
-_BINS, _MIN_WIDTH, _MAX_WIDTH = 20, Decimal("1E-30"), Decimal("1E+30")
-
-#: Days of the periods that an axis and a split may have, if no step is chosen, and their number.
-_DAYS = {"day": 1, "month": 30.5, "quarter": 91.5}
-_MAX_PERIODS, _MAX_SPLIT_PERIODS = 62, 8
-
-_MAX_PROPOSALS = 6
-
-#: Choices that a message names.
-_MAX_NAMED = 20
-
-
-@dataclass(frozen=True, slots=True)
-class Grouping:
-    """A field by which records are grouped, in steps that are one of ``STEPS``."""
-
-    column: Column
-    group: GroupBy
-
-    @property
-    def step(self) -> str:
-        return self.group.interval or (RANGES if self.group.width or self.group.bins else EACH)
-
-    @property
-    def has_categories(self) -> bool:
-        """Return whether groups have no order of their own: the largest come first."""
-        return self.column.type.is_text
-
-    @property
-    def label(self) -> Phrase:
-        field, is_logarithmic = self.column.marked_label, self.group.is_logarithmic
-        step = _("in logarithmic ranges") if is_logarithmic else str(STEPS[self.step])
-        is_named = self.step in INTERVALS or is_logarithmic
-        template = "%(field)s, %(step)s" if is_named else "%(field)s"
-        return compose_phrase(template, field=field, step=step)
-
-
-@dataclass(frozen=True, slots=True)
-class ChartQuery:
-    """
-    One chart.
-
-    ``figure`` is one of ``FIGURES``, ``of`` the field that it is of (None for ``count``), and
-    ``form`` one of ``FORMS``, empty for plain bars.
-    """
-
-    figure: str
-    of: Column | None
-    by: Grouping
-    split: Grouping | None = None
-    form: str = ""
-
-    @property
-    def is_additive(self) -> bool:
-        """Return whether the figures of groups have a sum that says something."""
-        return self.figure in {"count", "sum"}
-
-    @property
-    def figure_label(self) -> Phrase:
-        if self.of is None:
-            return mark_text(str(FIGURES["count"]))
-        figure = str(FIGURES[self.figure])
-        return compose_phrase(
-            _("%(figure)s of %(field)s"), figure=figure, field=self.of.marked_label
-        )
-
-    @property
-    def title(self) -> Phrase:
-        title = compose_phrase(
-            _("%(figure)s by %(field)s"), figure=self.figure_label, field=self.by.label
-        )
-        if self.split:
-            field = self.split.label
-            title = compose_phrase(_("%(title)s, split by %(field)s"), title=title, field=field)
-        return capitalize_phrase(title)
-
-    @property
-    def pairs(self) -> tuple[Pair, ...]:
-        is_split_period = self.split and self.split.step in INTERVALS and self.by.has_categories
-        values = {
-            "show": self.figure,
-            "of": self.of.name if self.of else "",
-            "by": self.by.column.name,
-            "per": self.split.step if self.split and is_split_period else self.by.step,
-            "split": self.split.column.name if self.split else "",
-            "as": self.form,
-        }
-        return tuple((name, value) for name, value in values.items() if value)
-
-
-class ChartParser:
-    """Reads what a chart shows from an address, or proposes it."""
-
-    def __init__(
-        self, columns: Sequence[Column], profiles: Mapping[str, Mapping[str, Any]]
-    ) -> None:
-        self._columns = columns
-        self.groupable = [column for column in columns if not column.type.is_nested]
-        self.measurable = [column for column in columns if column.type.is_number]
-        self._profiles = profiles
-
-    def parse(self, sent: Mapping[str, str]) -> ChartQuery | None:
-        """
-        Read a chart; without a field for its groups, propose one.  None if no field suits.
-
-        Raises: ``UnknownField``, ``UngroupableField``, ``UnsupportedOption``,
-        ``InvalidChartChoice``.
-        """
-        by, of, split = (find_column(sent.get(n, ""), self._columns) for n in ("by", "of", "split"))
-        for name, column in (("by", by), ("split", split)):
-            if column and column not in self.groupable:
-                raise UngroupableField(parameter=name, field=column.name, type=column.type.name)
-        figure = sent.get("show", "")
-        _check_choice("show", figure, FIGURES if self.measurable else ["count"])
-        if of and of not in self.measurable and figure not in {"", "count"}:
-            option = str(FIGURES[figure])
-            raise UnsupportedOption(parameter="of", field=of.name, type=of.type.name, option=option)
-        others = [column.name for column in self.groupable if column != by]
-        _check_choice("split", sent.get("split", ""), others)
-        if not by:
-            proposed = next((c for c in self._propose(None) if c.by.column != split), None)
-            if not proposed:
-                return None
-            by = proposed.by.column
-            if "split" not in sent and proposed.split:
-                split = proposed.split.column
-        if figure in {"", "count"}:
-            figure, of = "count", None
-        elif not of:
-            of = next((each for each in self.measurable if each != by), self.measurable[0])
-        return self._build(figure, of, by, split, sent)
-
-    def propose(self, shown: ChartQuery | None) -> list[ChartQuery]:
-        charts = [chart for chart in dict.fromkeys(self._propose(shown)) if chart != shown]
-        return charts[:_MAX_PROPOSALS]
-
-    def _propose(self, shown: ChartQuery | None) -> Iterator[ChartQuery]:
-        """Propose charts by a date and a category, that of a chart first, then by a number."""
-        fields = list_useful(list_facet_fields(self.groupable, self._profiles), self._profiles)
-        useful = [each.column for each in fields]
-        known = [each for each in fields if not each.is_guessed]
-        values = [each.column for each in known if each.kind is FacetKind.VALUES]
-        if shown and shown.by.column in values:
-            values.insert(0, shown.by.column)
-        dates = [each for each in useful if each.type.has_day][:1]
-        numbers = [each for each in useful if each in self.measurable and each not in values][:1]
-        for date_, category in zip(dates, values, strict=False):
-            yield self._build("count", None, date_, category)
-            if shown:
-                yield self._build("count", None, category, date_)
-        for by in [*values[:1], *dates, *numbers]:
-            yield self._build("count", None, by)
-        for by in [*dates, *values[:1]] if numbers else ():
-            yield self._build("sum", numbers[0], by)
-        for by in [*useful, *self.groupable][:1]:
-            yield self._build("count", None, by)
-
-    def _build(
-        self,
-        figure: str,
-        of: Column | None,
-        by: Column,
-        split: Column | None = None,
-        sent: Mapping[str, str] = {},
-    ) -> ChartQuery:
-        """Build a chart, in the proposed steps and form where none are sent."""
-        step, form = sent.get("per", ""), sent.get("as", "")
-        fields = [by, split] if split else [by]
-        _check_choice("per", step, [n for n in STEPS if any(_suits(each, n) for each in fields)])
-        axis = self._group(by, step, _MAX_PERIODS)
-        # The step is that of the split if the axis has none.
-        step = "" if axis.step == step else step
-        series = split and self._group(split, step, _MAX_SPLIT_PERIODS)
-        chart = ChartQuery(figure, of, axis, series or None)
-        forms = [each for each in (STACKED, SHARES) if series and chart.is_additive]
-        forms += [GROUPED] if series else []
-        forms += [] if axis.has_categories else [LINES]
-        _check_choice("as", form, forms)
-        if not form:
-            form = forms[0 if chart.is_additive else -1] if series else ""
-        return replace(chart, form=form)
-
-    def _group(self, column: Column, step: str, most: int) -> Grouping:
-        profile = self._profiles.get(column.name, {})
-        if not _suits(column, step):
-            has_values = find_kind(column, profile or None) is FacetKind.VALUES
-            step = RANGES if column.type.is_number and not has_values else EACH
-            step = "year" if column.type.has_day else step
-            if column.type.has_day:
-                # As few periods as fit, or years.
-                with suppress(KeyError, ValueError):
-                    low, high = (date.fromisoformat(str(profile[n])[:10]) for n in ("min", "max"))
-                    most_days = ((name, most * days) for name, days in _DAYS.items())
-                    step = next(
-                        (name for name, days in most_days if (high - low).days <= days), "year"
-                    )
-        if step != RANGES:
-            return Grouping(column, GroupBy(column.name, step if step in INTERVALS else ""))
-        is_logarithmic = is_skewed(column, profile)
-        # The ranges of a profile have bounds that people can read.
-        bounds = profile.get("histogram", {}).get("bounds", (0, 0))
-        first, second, *_others = map(Decimal, map(str, bounds))
-        has_width = _MIN_WIDTH <= second - first <= _MAX_WIDTH and not is_logarithmic
-        width, bins = (second - first, None) if has_width else (None, _BINS)
-        return Grouping(column, GroupBy(column.name, "", "", width, bins, is_logarithmic))
-
-
-def _check_choice(name: str, value: str, choices: Collection[str]) -> None:
-    if value and value not in choices:
-        known = ", ".join(islice(choices, _MAX_NAMED)) or _("none without “split”")
-        raise InvalidChartChoice(parameter=name, name=name, value=value[:100], known=known)
-
-
-def _suits(by: Column, step: str) -> bool:
-    kind = by.type
-    if step in INTERVALS:
-        return kind.has_day and not (step == "hour" and not kind.is_timestamp)
-    if step == RANGES:
-        return kind.is_number
-    return step == EACH and not kind.is_timestamp and (kind.is_integer or not kind.is_number)
-
-
-# Steps --------------------------------------------------------------------------------------------
-
-#: The value of a group; it can be compared and hashed.
-Key = str | bool | None
-
-#: The beginning or the end of a step: a moment or a number.
-Bound = Any
-
-_MONTHS = {"year": 12, "quarter": 3, "month": 1}
-
-
-def list_steps(group: GroupBy, keys: Iterable[Key], most: int) -> dict[Key, tuple[Bound, Bound]]:
-    """
-    List the keys and the bounds of all steps, also of those between the groups without records.
-
-    The last range of a number of bins has no known end.  What is no moment or number has no step.
-
-    Raises: ``TooManyChartGroups`` for more than ``most`` steps.
-    """
-    lows: dict[Bound, Key] = {}
-    for key in keys:
-        with suppress(ValueError, InvalidOperation):
-            text = str(key)
-            bound: Bound = datetime.fromisoformat(text[:19]) if group.interval else Decimal(text)
-            if group.interval or bound.is_finite():
-                lows[bound] = key
-    if not lows:
-        return {}
-    if group.bins:
-        ends = sorted(lows)
-        return {lows[low]: (low, high) for low, high in zip_longest(ends, ends[1:])}
-    low, last = min(lows), max(lows)
-    first, steps = str(lows[low]), dict[Key, tuple[Bound, Bound]]()
-    for _number in range(most):
-        if not group.interval:
-            high = low + group.width
-        else:
-            high = low.max  # after the last period is the end of the calendar
-            with suppress(ValueError, OverflowError):
-                if group.interval in _MONTHS:
-                    months = low.year * 12 + low.month - 1 + _MONTHS[group.interval]
-                    high = low.replace(year=months // 12, month=months % 12 + 1)
-                else:
-                    high = low + timedelta(**{f"{group.interval}s": 1})
-        # As PostgreSQL writes the others.
-        key = low.isoformat()[: len(first[:19])] + first[19:] if group.interval else str(low)
-        steps[lows.get(low, key)] = low, high
-        low = high
-        if low > last:
-            return steps
-    raise TooManyChartGroups
-
+from .periods import Bound, Key, TextPeriods, find_incomplete, list_steps
+from .query import EACH, SHARES, ChartQuery, Grouping, check_choice
 
 # Figures ------------------------------------------------------------------------------------------
 
-#: Groups along the axis: values of a text, and periods, ranges or other values.
+#: Groups of a text that are shown, and steps of other axes or periods.
 MAX_CATEGORIES = 50
 MAX_STEPS = 400
 
-#: Series: values of the field that splits the groups, of which the last may be all others.
+#: Series that a chart shows, or one less and all others.
 MAX_SERIES = 8
 
-#: Groups that are read, and that one statement gives.
-_MAX_ROWS, _PAGE_ROWS = 5_000, 1_000
+#: Figures that are read, of each group or of each of its series, and those of the first page.
+MAX_FIGURES, _PAGE_FIGURES = 10_000, 1_000
 
-#: Letters of a label.
-_MAX_LABEL_LENGTH = 60
+#: Letters of a label on the axis, and in a legend.
+_MAX_LABEL_LENGTH, _MAX_LEGEND_LENGTH = 120, 60
 
 #: Figures of a mean or a median.
-_MAX_FIGURES = 6
+_MAX_DIGITS = 6
 
 #: Letters of the label of a period, and of one of days.
 _LENGTHS, _DAY_LENGTH = {"year": 4, "month": 7, "hour": 16}, 10
 
 #: What can be drawn: the span of larger doubles may be infinite.
-_MAX_SIZE = 1e300
+_MAX_SIZE = Decimal("1e300")
 
 #: The key of all series that are not shown by themselves.
 OTHERS = "\0"
 
+#: Sums of numbers keep all digits, of doubles, too.
+_EXACT = Context(prec=1_000, Emax=MAX_EMAX)
+
+
+class NegativeShares(InvalidParameter):
+    message = gettext_lazy(
+        "This chart cannot have as=shares: a figure is negative. Possible: %(known)s."
+    )
+
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """A figure: its digits, as people read it, and as a number for the drawing."""
+    """A figure; of shares of 100%, its ``share`` of the group in per cent."""
 
-    digits: str
-    text: str
-    size: float
+    value: Decimal
+    is_computed: bool = False
+    share: Decimal | None = None
 
-    @classmethod
-    def of(cls, chart: ChartQuery, value: Decimal | None) -> Point | None:
-        """Write a figure of a chart; None if it cannot be drawn."""
-        if value is None or abs(size := float(value)) > _MAX_SIZE:
-            return None
-        digits = shown = f"{value:f}"
-        if chart.figure in {"avg", "median"}:
+    @property
+    def text(self) -> str:
+        """The figure as people read it, with its share if it has one."""
+        shown = f"{self.value:f}"
+        if self.is_computed:
             # A computed number has a few figures, or is a whole number if that has more.
-            decimals = max(0, _MAX_FIGURES - 1 - value.adjusted())
-            shown = _write(Decimal(f"{value:.{decimals}f}"))
-        return cls(digits, format_number(shorten_number(shown)), size)
+            decimals = max(0, _MAX_DIGITS - 1 - self.value.adjusted())
+            shown = _write(Decimal(f"{self.value:.{decimals}f}"))
+        text = format_number(shorten_number(shown))
+        return text if self.share is None else f"{text} ({format_percent(self.share)})"
+
+    @property
+    def percent(self) -> Decimal | None:
+        """The share with six decimals at most."""
+        return None if self.share is None else round(self.share, 6)
+
+    @property
+    def size(self) -> float:
+        """The length of its bar."""
+        return float(self.value if self.share is None else self.share)
 
 
 @dataclass(frozen=True, slots=True)
@@ -414,7 +111,8 @@ class Value:
 
     ``language`` is the label's language, empty if it is unknown or the page's.  ``conditions`` find
     the records; they are None if an address cannot.  ``bounds`` are those of a period or a range.
-    A value without a place in the order of an axis is not ``is_on_axis``.
+    A value without a place in the order of an axis is not ``is_on_axis``.  Of a period that the
+    data do not fill, ``incomplete`` says where they begin or end.
     """
 
     key: Key = None
@@ -423,134 +121,306 @@ class Value:
     conditions: tuple[Pair, ...] | None = ()
     bounds: tuple[Bound, Bound] | None = None
     is_on_axis: bool = True
+    incomplete: str = ""
+
+    @property
+    def marked_label(self) -> Phrase:
+        label = mark_text(self.label, self.language)
+        if not self.incomplete:
+            return label
+        return join_phrases(", ", [label, mark_text(_("incomplete"))])
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A value on the axis, with a point of each series, None where there is none."""
+    """
+    A value on the axis, with a point of each series.
+
+    A point is None where there are no records, or no number.
+    """
 
     value: Value
     points: tuple[Point | None, ...]
     record_count: int
 
 
+#: The lowest and the highest of some figures: each with the values of its group and its series.
+Extremes = tuple[tuple[Point, Value, Value], tuple[Point, Value, Value]]
+
+
 @dataclass(frozen=True, slots=True)
 class ChartData:
     """
-    The figures of a chart.
+    The figures of a chart: its sentence, drawing, table and file are made of this one value.
 
-    ``series`` are the values that split the groups, or a single one without a label.  There
-    are ``group_total`` groups and ``series_total`` series, of which the largest are shown.
+    ``series`` are the values that split the groups, or a single one without a label.  Of
+    ``group_total`` groups with records, the ``groups`` are shown; ``hidden_groups`` are the other
+    ones, without labels, unless there are too many to read.  There are ``series_total`` series.
+    ``extremes`` are of the figures of all groups and all series, before these become *others*.
     """
 
+    chart: ChartQuery
     groups: tuple[Group, ...]
     series: tuple[Value, ...]
     group_total: int
     series_total: int
+    extremes: Extremes | None = None
+    hidden_groups: tuple[Group, ...] = ()
+    extremes_of_hidden_groups: Extremes | None = None
+    extremes_of_hidden_series: Extremes | None = None
+
+    @property
+    def group_count(self) -> int:
+        """The number of groups with records that are shown."""
+        return sum(bool(group.record_count) for group in self.groups)
+
+    @property
+    def series_count(self) -> int:
+        return sum(value.key != OTHERS for value in self.series)
+
+    @property
+    def is_complete(self) -> bool:
+        """Return whether all groups are read."""
+        return self.group_total == self.group_count + len(self.hidden_groups)
 
 
 @dataclass(frozen=True, slots=True)
-class _Figure:
-    """A group of the answer; ``value`` is None where there is no number."""
+class Figure:
+    """
+    A group of the answer; ``value`` is None where there is no number.
+
+    ``spans`` are the earliest and the latest value of a period on the axis, and of one that splits.
+    """
 
     key: Key
     series: Key
     value: Decimal | None
     record_count: int
+    spans: Mapping[str, tuple[str, str]]
+
+    @property
+    def can_be_drawn(self) -> bool:
+        return self.value is not None and abs(self.value) <= _MAX_SIZE
 
 
 def read_chart(read: ConsistentRead, query: Query, chart: ChartQuery) -> ChartData:
     """
-    Compute the figures of a chart from the matches of a query.
+    Read all figures of a chart from the matches of a query, and choose those that are shown.
 
-    Raises: ``TooManyChartGroups``, and as ``analysis.aggregates.read_aggregate``.
+    Raises: ``TooManyChartGroups``, ``InvalidChartChoice``, ``NegativeShares``, and as
+    ``analysis.aggregates.read_aggregate``.
     """
-    total, is_cut = 0, chart.by.has_categories
-    if is_cut:  # only the largest groups are read
-        rows, total = _read_groups(read, query, replace(chart, split=None), MAX_CATEGORIES)
-        largest = In(chart.by.column.name, tuple(row.key for row in rows))
-        query = replace(query, filters=(*query.filters, largest))
-    if chart.split or not is_cut:
-        rows, _number = _read_groups(read, query, chart, _MAX_ROWS)
-    counts: Counter[Key] = Counter()
+    rows, total = read_figures(read, query, chart)
+    chart = _find_text_periods(chart, rows)
+    by, split = chart.by, chart.split
+    lowest: list[Figure] = []
+    if total > len(rows):  # the largest are read
+        if split or not by.has_categories:
+            raise TooManyChartGroups
+        lowest = read_figures(read, query, chart, is_lowest=True)[0]
+    if chart.form == SHARES and any(row.value < 0 for row in rows if row.value is not None):
+        known = ", ".join(form for form in chart.forms if form != SHARES)
+        raise NegativeShares(parameter="as", known=known)
+    found: dict[Key, dict[Key, Figure]] = {}
     for row in rows:
-        counts[row.series] += row.record_count
-    series = _choose_series(chart, [key for key, _count in counts.most_common()])
-    keys = {each.key for each in series}
-    found: dict[Key, dict[Key, _Figure]] = {}
-    for row in rows:
-        group, key = found.setdefault(row.key, {}), row.series if row.series in keys else OTHERS
-        figure = row
-        if key in group:  # one of the others
-            both = (group[key], row)
-            numbers = [each.value for each in both if each.value is not None]
-            value = sum(numbers, Decimal()) if numbers else None
-            figure = _Figure(row.key, key, value, sum(each.record_count for each in both))
-        group[key] = figure
-    values = _list_values(chart.by, list(found))
-    if len(values) > MAX_STEPS:
+        found.setdefault(row.key, {})[row.series] = row
+    keys, hidden = _choose_groups(chart, found)
+    axis = {each.key: each for each in list_values(by, keys, rows, "group")}
+    if sum(each.is_on_axis for each in axis.values()) > MAX_STEPS:
         raise TooManyChartGroups
-    missing = Decimal() if chart.is_additive else None  # the count and the sum of no records are 0
-    groups = []
-    for each in values:
-        own = found.get(each.key, {})
-        values_of_series = [own[one.key].value if one.key in own else missing for one in series]
-        count = sum(row.record_count for row in own.values())
-        points = tuple(Point.of(chart, value) for value in values_of_series)
-        groups.append(Group(each, points, count))
-    if chart.by.has_categories and chart.is_additive:
-        groups.sort(key=lambda each: -sum(point.size for point in each.points if point))
-    return ChartData(tuple(groups), tuple(series), max(total, len(groups)), len(counts))
+    shown, every = _choose_series(chart, rows)
+    groups = [_build_group(chart, axis[key], found.get(key, {}), shown) for key in axis]
+    others = [_build_group(chart, Value(key), found[key], shown) for key in hidden]
+
+    def find_extremes(figures: Iterable[Figure]) -> Extremes | None:
+        drawn = [row for row in figures if row.can_be_drawn]
+        ends = [min(drawn, key=_get_value), max(drawn, key=_get_value)] if drawn else []
+        found_ends = [
+            (
+                build_point(chart, row.value),
+                axis.get(row.key) or list_values(by, [row.key])[0],
+                every.get(row.series) or list_values(split or by, [row.series])[0],
+            )
+            for row in ends
+        ]
+        return cast("Extremes", tuple(found_ends)) if ends else None
+
+    series_keys = {each.key for each in shown}
+    return ChartData(
+        chart=chart,
+        groups=tuple(groups),
+        series=tuple(shown),
+        group_total=max(total if lowest else 0, len(found)),
+        series_total=len({row.series for row in rows}),
+        extremes=find_extremes([*rows, *lowest]),
+        hidden_groups=tuple(others),
+        extremes_of_hidden_groups=find_extremes(
+            [*(row for key in hidden for row in found[key].values()), *lowest]
+        ),
+        extremes_of_hidden_series=find_extremes(
+            row for row in rows if row.series not in series_keys
+        ),
+    )
 
 
-def _choose_series(chart: ChartQuery, keys: Sequence[Key]) -> list[Value]:
-    """Choose the first series, or the last periods, and the others as one if they add up."""
+def _get_value(figure: Figure) -> Decimal:
+    return figure.value or Decimal()
+
+
+def _add(numbers: Iterable[Decimal]) -> Decimal:
+    return reduce(_EXACT.add, numbers, Decimal())
+
+
+def build_point(chart: ChartQuery, value: Decimal | None) -> Point | None:
+    if value is None or abs(value) > _MAX_SIZE:
+        return None
+    return Point(value, chart.figure in {"avg", "median"})
+
+
+def _build_group(
+    chart: ChartQuery, value: Value, own: Mapping[Key, Figure], series: Sequence[Value]
+) -> Group:
+    """Build a group of its figures: the series that are not shown are added up as *others*."""
+    shown = {each.key for each in series}
+    others = [row.value for key, row in own.items() if key not in shown and row.value is not None]
+    numbers = []
+    for each in series:
+        row, is_others = own.get(each.key), each.key == OTHERS and others
+        numbers.append(_add(others) if is_others else row.value if row else None)
+    points = [build_point(chart, number) for number in numbers]
+    if chart.form == SHARES:
+        whole = _add(point.value for point in points if point)
+        points = [
+            replace(point, share=point.value * 100 / whole) if point and whole else point
+            for point in points
+        ]
+    return Group(value, tuple(points), sum(row.record_count for row in own.values()))
+
+
+def _choose_groups(
+    chart: ChartQuery, found: Mapping[Key, Mapping[Key, Figure]]
+) -> tuple[list[Key], list[Key]]:
+    """Choose the groups that are shown, of a text the last periods or the largest; list others."""
+    keys, shown = list(found), list[Key]()
+    if periods := chart.by.periods:
+        steps = list(periods.list_steps(keys, MAX_STEPS))
+        shown = [*steps[-MAX_STEPS:], *(key for key in keys if not key)]
+    elif chart.by.has_categories:
+        # The largest sum, or the largest figure of a series; those without a number come last.
+        sizes: dict[Key, Decimal] = {}
+        for key, own in found.items():
+            numbers = [row.value for row in own.values() if row.value is not None]
+            if numbers:
+                sizes[key] = _add(numbers) if chart.is_additive else max(numbers)
+        largest = sorted(sizes, key=lambda key: sizes[key], reverse=True)
+        shown = [*largest, *(key for key in keys if key not in sizes)][:MAX_CATEGORIES]
+    else:
+        shown = keys
+    chosen = set(shown)
+    return shown, [key for key in keys if key not in chosen]
+
+
+def _choose_series(
+    chart: ChartQuery, rows: Sequence[Figure]
+) -> tuple[list[Value], dict[Key, Value]]:
+    """
+    Choose the series with the largest figures, or the last periods, and all others if they add up.
+
+    The second result has all values that are known by their keys.
+    """
     split = chart.split
     if split is None:
-        return [Value()]
-    keys = keys[: MAX_SERIES + 1] if split.step == EACH else keys
-    found = [each for each in _list_values(split, keys) if each.key in set(keys)]
+        return [Value()], {None: Value()}
+    sizes: dict[Key, Decimal] = {}
+    for row in rows:
+        size = abs(row.value) if row.can_be_drawn and row.value else Decimal()
+        sizes[row.series] = _EXACT.add(sizes.get(row.series, Decimal()), size)
+    keys = sorted(sizes, key=lambda key: sizes[key], reverse=True)
+    is_each = split.step == EACH and not split.periods
+    listed = keys[: MAX_SERIES + 1] if is_each else keys
+    found = [each for each in list_values(split, listed, rows, "split") if each.key in sizes]
+    every = {each.key: each for each in found}
     if len(found) <= MAX_SERIES:
-        return found
+        return found, every
     most = MAX_SERIES - chart.is_additive
-    first = len(found) - most if split.group.interval else 0
-    shown, others = found[first : first + most], [*found[:first], *found[first + most :]]
-    name, bounds = split.column.name, [each.bounds for each in others if each.bounds]
-    conditions: tuple[Pair, ...] | None = None
-    if len(bounds) == len(others):
-        conditions = _find_between(split, bounds[0][0], bounds[-1][1])
-    elif split.step == EACH and not any(each.key == "" for each in shown):
-        conditions = tuple(
-            (f"empty.{name}", "no") if each.key is None else (f"not.{name}", write_value(each.key))
-            for each in shown
-        )
-    return [*shown, *[Value(OTHERS, _("others"), "", conditions)] * chart.is_additive]
+    is_time = split.group.interval or split.periods
+    chosen = {each.key for each in found[-most:]} if is_time else set(keys[:most])
+    shown = [each for each in found if each.key in chosen]
+    places = [place for place, each in enumerate(found) if each.key not in chosen]
+    name, conditions = split.column.name, None
+    if split.step == EACH:
+        if "" not in chosen:
+            conditions = tuple(
+                (f"empty.{name}", "no")
+                if each.key is None
+                else (f"not.{name}", write_value(each.key))
+                for each in shown
+            )
+    elif places[-1] - places[0] == len(places) - 1:  # one range
+        low, high = found[places[0]].bounds, found[places[-1]].bounds
+        conditions = _find_between(split, low[0], high[1]) if low and high else None
+    others = Value(OTHERS, _("others"), "", conditions)
+    return [*shown, *[others] * chart.is_additive], every
 
 
-def _read_groups(
-    read: ConsistentRead, query: Query, chart: ChartQuery, limit: int
-) -> tuple[list[_Figure], int]:
-    """Read all groups in pages, or a few with the largest figures."""
-    group_by = {"group": chart.by.group} | ({"split": chart.split.group} if chart.split else {})
-    is_cut = limit == MAX_CATEGORIES
-    sort = (SortKey("value", descending=True, nulls_first=False),) if is_cut else ()
-    asked = replace(query, limit=min(limit, _PAGE_ROWS), sort=sort)
+def _find_text_periods(chart: ChartQuery, rows: Sequence[Figure]) -> ChartQuery:
+    """Find whether texts sort like time; lines need an order."""
+    by, split = chart.by, chart.split
+    if by.column.type.is_text:
+        by = replace(by, periods=TextPeriods.find({row.key for row in rows}))
+    if split and split.column.type.is_text:
+        split = replace(split, periods=TextPeriods.find({row.series for row in rows}))
+    chart = replace(chart, by=by, split=split)
+    if chart.form:
+        check_choice("as", chart.form, chart.forms)
+    return chart
+
+
+def read_figures(
+    read: ConsistentRead,
+    query: Query,
+    chart: ChartQuery,
+    most: int = 0,
+    *,
+    is_lowest: bool = False,
+) -> tuple[list[Figure], int]:
+    """
+    Read all figures, or some of the largest if there are too many, or the lowest one.
+
+    There are too many above ``most``, or ``MAX_FIGURES``.
+
+    The second result is their number.
+    """
+    grouped = {"group": chart.by} | ({"split": chart.split} if chart.split else {})
+    is_sorted = is_lowest or (chart.by.has_categories and not chart.split)
+    sort = (SortKey("value", descending=not is_lowest, nulls_first=False),) if is_sorted else ()
+    ends = [
+        Metric(f"{name}_{end}", end, each.column.name)
+        for name, each in grouped.items()
+        if each.group.interval
+        for end in ("min", "max")
+    ]
     figure = Metric("value", chart.figure, chart.of.name if chart.of else "")
-    metrics = figure, Metric("records", "count")
-    rows: list[_Figure] = []
+    group_by = {name: each.group for name, each in grouped.items()}
+    metrics = (figure, Metric("records", "count"), *ends)
+    asked = replace(query, limit=1 if is_lowest else _PAGE_FIGURES, sort=sort)
+    rows: list[Figure] = []
     while True:
-        wanted = AggregateQuery(replace(asked, offset=len(rows)), group_by, metrics)
-        with closing(read_aggregate(read, wanted)) as page:
-            total = page.total or 0
-            if total > limit and not is_cut:
-                raise TooManyChartGroups
+        with closing(read_aggregate(read, AggregateQuery(asked, group_by, metrics))) as page:
+            total, is_last = page.total or 0, is_lowest or not page.record_count
             for record in map(parse_record, page.texts):
                 value = record["value"]
                 number = Decimal(value) if isinstance(value, Digits) else None
+                spans = {
+                    name: (str(record[f"{name}_min"]), str(record[f"{name}_max"]))
+                    for name in grouped
+                    if f"{name}_min" in record
+                }
                 key, series = (cast("Key", record.get(name)) for name in ("group", "split"))
-                rows.append(_Figure(key, series, number, int(str(record["records"]))))
-            if is_cut or len(rows) >= total or not page.record_count:
-                return rows, total
+                rows.append(Figure(key, series, number, int(str(record["records"])), spans))
+        if is_last or not len(rows) < total <= (most or MAX_FIGURES):
+            return rows, total
+        asked = replace(asked, limit=None, offset=len(rows))  # the others at once
 
 
 def _write(number: Decimal) -> str:
@@ -560,10 +430,20 @@ def _write(number: Decimal) -> str:
 # Values -------------------------------------------------------------------------------------------
 
 
-def _list_values(by: Grouping, keys: Sequence[Key]) -> list[Value]:
-    """List the values of an axis, with steps between them; those without a place come last."""
+def list_values(
+    by: Grouping, keys: Sequence[Key], rows: Sequence[Figure] = (), name: str = ""
+) -> list[Value]:
+    """
+    List the values of an axis, with steps between them; those without a place come last.
+
+    The ``rows`` have spans of the ``name``, which tell what the data do not fill.
+    """
+    values = dict[Key, Value]()
+    if by.periods:
+        for text, begin in by.periods.list_steps(keys, MAX_STEPS).items():
+            asked = ((f"field.{by.column.name}", text),)
+            values[text] = Value(text, text, "", asked, (begin, begin))
     steps = {} if by.step == EACH else list_steps(by.group, keys, MAX_STEPS)
-    values = {}
     for key, (low, high) in steps.items():
         # Periods have a form that sorts, and that every language reads: ``2020-05``.
         if by.step == "quarter":
@@ -577,16 +457,48 @@ def _list_values(by: Grouping, keys: Sequence[Key]) -> list[Value]:
         values[key] = Value(key, label, "", _find_between(by, low, high), (low, high))
     for key in keys:
         if key not in values:
-            is_on_axis = by.has_categories or (by.step == EACH and key is not None)
-            label, language, name = _("empty"), "", by.column.name
-            conditions: tuple[Pair, ...] | None = ((f"empty.{name}", "yes"),)
+            has_order = by.step == EACH and key is not None and not by.periods
+            label, language, column = _("empty"), "", by.column.name
+            conditions: tuple[Pair, ...] | None = ((f"empty.{column}", "yes"),)
             if key is not None:
                 text = show_bidi_controls(format_value(by.column.type, key))
-                label, language = shorten(text, _MAX_LABEL_LENGTH), by.column.value_language
+                most = _MAX_LEGEND_LENGTH if name == "split" else _MAX_LABEL_LENGTH
+                label, language = shorten(text, most), by.column.value_language
                 can_be_asked = by.step == EACH and key != ""
-                conditions = ((f"field.{name}", write_value(key)),) if can_be_asked else None
-            values[key] = Value(key, label, language, conditions, None, is_on_axis)
+                conditions = ((f"field.{column}", write_value(key)),) if can_be_asked else None
+            values[key] = Value(
+                key, label, language, conditions, None, by.has_categories or has_order
+            )
+    if by.group.interval:
+        _mark_incomplete(
+            values,
+            [(row.key if name == "group" else row.series, row.spans[name]) for row in rows],
+        )
     return list(values.values())
+
+
+def _mark_incomplete(
+    values: dict[Key, Value], spans: Iterable[tuple[Key, tuple[str, str]]]
+) -> None:
+    """Say of the first and the last period where the data begin and end within them."""
+    filled: dict[Key, tuple[datetime, datetime]] = {}
+    for key, span in spans:
+        if key in values and values[key].bounds:
+            first, last = (datetime.fromisoformat(text[:19]) for text in span)
+            others = filled.get(key, (first, last))
+            filled[key] = min(first, others[0]), max(last, others[1])
+    keys = [key for key in values if key in filled]
+    periods = [(*cast("tuple[Bound, Bound]", values[key].bounds), *filled[key]) for key in keys]
+    begin, end = find_incomplete(periods)
+    texts = (
+        (begin, _("%(period)s is incomplete: the data begin on %(day)s."), keys[:1]),
+        (end, _("%(period)s is incomplete: the data end on %(day)s."), keys[-1:]),
+    )
+    for moment, text, marked in texts:
+        for key in marked if moment else ():
+            value, day = values[key], str(moment).removesuffix(":00").removesuffix(" 00:00")
+            said = text % {"period": value.label, "day": day}
+            values[key] = replace(value, incomplete=f"{value.incomplete} {said}".lstrip())
 
 
 # Records of values --------------------------------------------------------------------------------

@@ -21,9 +21,16 @@ from ....field_types import get_field_type
 from ....messages import shorten
 from ....messages.parameters import InvalidParameter, UnknownField
 from ....messages.search import UnwritableFile
-from ....models import read_profiles
-from ....search import ID, RecordCopy
-from .places import GEOMETRIES, NUMBERS, PlaceFields, build_point, find_place_fields, read_geometry
+from ....search import ID, RecordCopy, find_profiles
+from .places import (
+    GEOMETRIES,
+    NUMBERS,
+    PlaceFields,
+    build_point,
+    find_place_fields,
+    list_degree_fields,
+    read_geometry,
+)
 
 _JSON_NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 
@@ -123,8 +130,8 @@ def _find_place(dump: Dump) -> PlaceFields:
         return sent
     if any(sent):  # one of a pair
         raise NoPlaces
-    profiles = read_profiles(dump.read.resource.table_version_id, using=dump.read.connection.alias)
-    found = find_place_fields(types, profiles.fields if profiles else {})
+    degrees = list_degree_fields(types)
+    found = find_place_fields(types, find_profiles(dump.read, degrees) or {})
     if not found:
         raise NoPlaces
     return found

@@ -21,7 +21,7 @@ from ....filters.words import remove_diacritics
 from ....messages import shorten
 from ....messages.bidi import show_bidi_controls
 from ....messages.numbers import format_count
-from ....search import ID, ConsistentRead, Query, read_answer
+from ....search import ID, ConsistentRead, Profiles, Query, read_answer
 from ...analysis.aggregates import AggregateQuery, Metric, read_aggregate
 from ...analysis.groups import GroupBy
 from ..columns import Column, find_column
@@ -59,9 +59,17 @@ class PlaceFields(NamedTuple):
     geometry: str = ""
 
 
-def find_place_fields(
-    types: Mapping[str, str], profiles: Mapping[str, Mapping[str, Any]]
-) -> PlaceFields | None:
+def list_degree_fields(types: Mapping[str, str]) -> list[str]:
+    """List the fields of numbers whose names are of latitudes or longitudes."""
+    names = [name for name in types if types[name] in NUMBERS]
+    return [
+        name
+        for name in names
+        if any(any(_find_rest(name, each)) for each in (_LATITUDE, _LONGITUDE))
+    ]
+
+
+def find_place_fields(types: Mapping[str, str], profiles: Profiles) -> PlaceFields | None:
     """
     Find the first pair of latitude and longitude, such as ``start_lat`` and ``start_lon``.
 
@@ -224,9 +232,7 @@ class MapQuery:
 class MapParser:
     """Reads what a map shows from an address, or proposes it."""
 
-    def __init__(
-        self, columns: Sequence[Column], profiles: Mapping[str, Mapping[str, Any]]
-    ) -> None:
+    def __init__(self, columns: Sequence[Column], profiles: Profiles) -> None:
         self.numbers = [column for column in columns if column.type.is_number]
         self.geometries = [column for column in columns if column.type.name in GEOMETRIES]
         self.titles = [column for column in columns if column.type.is_text]
@@ -257,7 +263,7 @@ class MapParser:
         return MapQuery(latitude, longitude, geometry, title or proposed)
 
 
-def has_map(columns: Sequence[Column], profiles: Mapping[str, Mapping[str, Any]]) -> bool:
+def has_map(columns: Sequence[Column], profiles: Profiles) -> bool:
     types = {column.name: column.type.name for column in columns}
     return find_place_fields(types, profiles) is not None
 

@@ -41,7 +41,7 @@ MAX_LIMIT = PAGE_SIZES[-1]
 Context = dict[str, Any]
 
 #: Answers a question from a read, for a data page at a path; None in a portal without the pages.
-_Answer = Callable[[ConsistentRead, PageQuery, str | None], Context]
+InlineAnswer = Callable[[ConsistentRead, PageQuery, str | None], Context]
 
 register = template.Library()
 
@@ -65,25 +65,8 @@ def datastore_table(  # noqa: PLR0913 - Django checks the names of a tag's param
     limit: object = 25,
 ) -> Context:
     """Show the first records that a question finds."""
-
-    def answer(read: ConsistentRead, query: PageQuery, path: str | None) -> Context:
-        described, errors = _describe_resource(read, query, path), query.all_errors
-        size = int(f"{limit}") if f"{limit}".isascii() and f"{limit}".isdecimal() else 0
-        if not 1 <= size <= MAX_LIMIT:
-            text = _("The limit must be a whole number from 1 to %(most)s.")
-            errors.append(text % {"most": MAX_LIMIT})
-        if errors:
-            return {**described, "errors": errors}
-        columns = choose_columns(build_columns(read.resource), query).columns
-        table = read_record_table(read, replace(query, size=size), columns, page_path=path)
-        headings = [replace(each, sort="") for each in build_headings(columns, query)]
-        name = mark_text(described["title"], read.resource.local_title.language)
-        found = mark_text(format_range(0, size, table.total))
-        caption = join_phrases(" · ", [name, found]).html
-        return {**described, "headings": headings, "table": table, "caption": caption}
-
     question = {"q": q, "filters": filters, "sort": sort, "fields": fields}
-    return _answer(context, resource_id, question, answer)
+    return _answer(context, resource_id, question, show_table(f"{limit}"))
 
 
 @register.inclusion_tag("datastore_search/inline_chart.html", takes_context=True)
@@ -96,12 +79,15 @@ def datastore_chart(  # noqa: PLR0913 - Django checks the names of a tag's param
     by: object = "",
     per: object = "",
     split: object = "",
+    title: object = "",
+    unit: object = "",
+    note: object = "",
     q: object = "",
     filters: object = "",
 ) -> Context:
     """Show a chart of the records that a question finds."""
     chosen = {"show": show, "of": of, "by": by, "per": per, "split": split}
-    answer = _draw(Chart, chosen)
+    answer = draw(Chart, {**chosen, "title": title, "unit": unit, "note": note})
     return _answer(context, resource_id, {"q": q, "filters": filters}, answer)
 
 
@@ -119,13 +105,35 @@ def datastore_map(  # noqa: PLR0913 - Django checks the names of a tag's paramet
 ) -> Context:
     """Show a map of the records that a question finds."""
     chosen = {"lat": lat, "lon": lon, "geometry": geometry, "title": title}
-    answer = _draw(Map, chosen)
+    answer = draw(Map, chosen)
     return _answer(context, resource_id, {"q": q, "filters": filters}, answer)
 
 
-def _draw(
+def show_table(limit: str) -> InlineAnswer:
+    """Describe a table of the first records for its template, or ``errors``."""
+
+    def answer(read: ConsistentRead, query: PageQuery, path: str | None) -> Context:
+        described, errors = _describe_resource(read, query, path), query.all_errors
+        size = int(limit) if limit.isascii() and limit.isdecimal() else 0
+        if not 1 <= size <= MAX_LIMIT:
+            text = _("The limit must be a whole number from 1 to %(most)s.")
+            errors.append(text % {"most": MAX_LIMIT})
+        if errors:
+            return {**described, "errors": errors}
+        columns = choose_columns(build_columns(read.resource), query).columns
+        table = read_record_table(read, replace(query, size=size), columns, page_path=path)
+        headings = [replace(each, sort="") for each in build_headings(columns, query)]
+        name = mark_text(described["title"], read.resource.local_title.language)
+        found = mark_text(format_range(0, size, table.total))
+        caption = join_phrases(" · ", [name, found]).html
+        return {**described, "headings": headings, "table": table, "caption": caption}
+
+    return answer
+
+
+def draw(
     drawing_class: type[QuestionDrawing[Any, Any]], parameters: Mapping[str, object]
-) -> _Answer:
+) -> InlineAnswer:
     """Describe a chart or map for its template, by the parameters of its page, or ``errors``."""
     chosen = {name: str(value) for name, value in parameters.items() if value}
 
@@ -141,7 +149,10 @@ def _draw(
 
 
 def _answer(
-    context: template.Context, resource_id: object, question: Mapping[str, object], answer: _Answer
+    context: template.Context,
+    resource_id: object,
+    question: Mapping[str, object],
+    answer: InlineAnswer,
 ) -> Context:
     """Answer parameters of a data page for the user of a request, or put what fails into words."""
     request = context.get("request")

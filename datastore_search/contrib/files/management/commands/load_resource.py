@@ -22,6 +22,7 @@ from django.utils.text import slugify
 from django.utils.translation import get_language
 
 from .....database.statements import explain_refusal
+from .....guards.folders import create_working_folder
 from .....messages import DatastoreError
 from .....models import IndexKind, Resource, validate_indexes
 from ...formats.options import Group, Kind, Option
@@ -32,7 +33,7 @@ from ...messages.failures import LoadFailed
 from ...models import LoadState, Mode
 from ...publishing.bad_rows import write_row_error_report
 from ...publishing.preview import build_preview
-from ...sources.files import copy_source, create_working_folder
+from ...sources.files import copy_source
 from ...types.options import LoadOptions, load_options
 
 #: Row errors that a preview lists.

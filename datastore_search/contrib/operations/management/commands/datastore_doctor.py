@@ -11,6 +11,7 @@ from django.db import Error
 from psycopg.errors import LockNotAvailable
 
 from .....database.findings import Finding
+from .....messages import DatastoreError
 from ...doctor import diagnose
 
 
@@ -68,7 +69,8 @@ class Command(BaseCommand):
             return False
         try:
             finding.mend()
-        except Error as error:  # locked by another process, or not permitted to this role
+        # Locked by another process, not permitted to this role, no room on the disk.
+        except (Error, OSError, DatastoreError) as error:
             reason = type(error).__name__
             if isinstance(error.__cause__, LockNotAvailable):
                 reason = "The table is in use. Try again later."

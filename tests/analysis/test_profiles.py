@@ -1,21 +1,25 @@
-"""Profiles of the values of fields, for all types, and who may read them."""
+"""Profiles of fields, for all types: what the values of the present records are like."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import UTC, datetime
+from decimal import Decimal
 from typing import Any
 
 import pytest
 from django.test import Client
 
-from datastore_search.contrib.files.publishing import profiles
-from datastore_search.models import Resource, TableVersion, read_profiles
+from datastore_search.contrib.analysis import profiles
+from datastore_search.contrib.analysis.engine.process import EngineUnavailable
+from datastore_search.contrib.analysis.engine.source import Source
+from datastore_search.models import Resource, TableVersion
 
-from ...builders import act, make_writer_token
-from ...core.writing.tables import Table
-from ..builders import make_loaded_table
-from ..files import load_new_resource, load_text
+from ..builders import act, make_writer_token
+from ..core.writing.tables import Table
+from ..files.builders import make_loaded_table
+from ..files.files import load_new_resource, load_text
+
+pytestmark = pytest.mark.needs("files")
 
 
 def read_profile(resource: Resource, name: str) -> dict[str, Any]:
@@ -121,36 +125,28 @@ def test_a_mean_that_a_double_cannot_hold_is_left_out(db: None, values: tuple[st
 
 
 @pytest.mark.parametrize(
-    ("values", "bounds", "counts"),
+    ("kind", "values", "bounds", "counts"),
     [
+        ("date", ["2024-01-01", "2024-01-03"], ["2024-01-01", "2024-01-02", "2024-01-03"], [1, 1]),
         (
-            ["2024-01-31", "2024-02-01", "2024-03-15"],
-            ["2024-01-29", "2024-02-05", "2024-02-12", "2024-02-19", "2024-02-26", "2024-03-04",
-             "2024-03-11", "2024-03-18"],
-            [2, 0, 0, 0, 0, 0, 1],
-        ),
-        (["2023-12-31", "2024-01-01"], ["2023-12-31", "2024-01-01", "2024-01-02"], [1, 1]),
-        (
-            ["0001-01-01", "9999-12-31"],
-            [f"{year:04}-01-01" for year in (1, *range(500, 9_501, 500))] + ["9999-12-31"],
-            [1, *[0] * 18, 1],
-        ),
-        (
-            ["2024-01-01T00:00:00", "2024-01-01T02:59:59.5"],
-            [f"2024-01-01T{minutes // 60:02}:{minutes % 60:02}:00.000"
-             for minutes in range(0, 195, 15)],
-            [1, *[0] * 10, 1],
+            "timestamp",
+            ["2024-01-01T00:00:00", "2024-01-01T00:19:59", "2024-01-01T00:20:00"],
+            [f"2024-01-01T00:{minute:02}:00.000" for minute in range(21)],
+            [1, *[0] * 18, 2],
         ),
     ],
-)  # fmt: skip
-def test_days_are_in_bins_of_the_calendar(
-    db: None, values: list[str], bounds: list[str], counts: list[int]
+)
+def test_moments_have_the_bins_of_facets(
+    db: None, kind: str, values: list[str], bounds: list[str], counts: list[int]
 ) -> None:
-    kind = "timestamp" if "T" in values[0] else "date"
+    resource = load_new_resource("\n".join(["a", *values, ""]), types={"a": kind})
 
-    profile = profile_text("a\n" + "\n".join(values) + "\n", types={"a": kind})
+    asked = {"resource_id": str(resource.pk), "facets": [{"field": "a", "bins": 20}]}
+    (facet,) = act(Client(), "datastore_facets", asked).json()["result"]["facets"]
 
-    assert profile["histogram"] == {"bounds": bounds, "counts": counts}
+    assert read_profile(resource, "a")["histogram"] == {"bounds": bounds, "counts": counts}
+    assert [each["from"] for each in facet["bins"]] == bounds[:-1]
+    assert [each["count"] for each in facet["bins"]] == counts
 
 
 @pytest.mark.parametrize(
@@ -208,102 +204,114 @@ def test_many_different_values_are_estimated(db: None) -> None:
     assert "top" not in profile
 
 
-def test_a_histogram_has_at_most_twenty_bins() -> None:
-    for span in (1e-9, 0.3, 1, 7, 19, 20, 21, 99, 12_345, 1e15, 1e300):
-        for low in (-1e5, -0.3, 0, 3.7):
-            bounds = profiles.compute_number_bounds(low, low + span, whole=False)
-            if low + span == low:
-                continue
+@pytest.mark.parametrize("span", ["1E-9", "0.3", "1", "19", "20", "21", "12345", "1E+15", "1E+300"])
+def test_a_histogram_has_at_most_twenty_bins_around_all_values(span: str) -> None:
+    for low in map(Decimal, ("-100000", "-0.3", "0", "3.7")):
+        bounds = profiles.compute_number_bounds(low, high := low + Decimal(span), whole=False)
+        if low != high and bounds:
             assert 2 <= len(bounds) <= profiles.MAX_BINS + 1
-            assert float(bounds[0]) <= low <= low + span <= float(bounds[-1])
+            assert bounds[0] <= low <= high <= bounds[-1]
 
 
-def test_bins_of_days_hold_all_from_a_second_to_ten_thousand_years() -> None:
-    low = datetime(2019, 12, 31, 23, 59, 59, tzinfo=UTC)
-    for high in (
-        datetime(2020, 1, 1, tzinfo=UTC),
-        datetime(2020, 1, 1, 7, tzinfo=UTC),
-        datetime(2020, 2, 29, tzinfo=UTC),
-        datetime(2031, 5, 1, tzinfo=UTC),
-        datetime.max.replace(tzinfo=UTC),
-    ):
-        bounds = profiles.compute_date_bounds(low, high, whole_days=False)
-        assert 2 <= len(bounds) <= profiles.MAX_BINS + 1
-        assert bounds[0] <= low
-        assert bounds == sorted(set(bounds))
-        assert high <= bounds[-1]
+def test_infinite_moments_are_counted(db: None) -> None:
+    table = Table(make_writer_token())
+    records: list[Any] = [{"a": value} for value in ("infinity", "-infinity", "2024-02-29")]
+    table.run("create", fields=[{"id": "a", "type": "date"}], records=records)
+
+    profile = read_profile(table.resource, "a")
+
+    expected = {"count": 3, "nulls": 0, "distinct": 3, "min": "2024-02-29", "max": "2024-02-29"}
+    assert profile == expected
 
 
-# Kept with the table ------------------------------------------------------------------------------
+# Of the present version ---------------------------------------------------------------------------
 
 
 @pytest.fixture
-def table(db: None) -> Table:
+def table(transactional_db: None) -> Table:
     return make_loaded_table("a,b\n1,x\n2,y\n", key=("a",))
 
 
-def count_profiled(table: Table) -> int | None:
-    profiles = read_profiles(table.resource.table_version_id, using="default")
-    return profiles.record_count if profiles else None
+def read_ends(table: Table) -> list[Any]:
+    (field, *_others) = table.run("info")["fields"]
+    return [field["profile"].get(name) for name in ("count", "min", "max")]
 
 
 @pytest.mark.parametrize(
-    "write",
+    ("write", "expected"),
     [
-        lambda table: table.run("upsert", records=[{"a": 2, "b": "z"}], force=True),
-        lambda table: table.run("upsert", records=[{"a": 3}], method="insert", force=True),
-        lambda table: table.run("records_delete", filters={"a": 2}, force=True),
-        lambda table: table.run("delete", filters={"a": 9}, force=True),
-        lambda table: table.run("create", fields=[{"id": "c", "type": "text"}], force=True),
-        lambda table: load_text(table.resource, "a,b\n3,z\n", mode="append"),
-        lambda table: load_text(table.resource, "a,b\n2,z\n", mode="upsert"),
+        (
+            lambda table: table.run("upsert", records=[{"a": 3}], method="insert", force=True),
+            [1, 3],
+        ),
+        (lambda table: table.run("records_delete", filters={"a": 2}, force=True), [1, 1]),
+        (lambda table: table.run("records_delete", filters={}, force=True), [None, None]),
+        (lambda table: load_text(table.resource, "a,b\n5,z\n", mode="append"), [1, 5]),
+        (lambda table: load_text(table.resource, "a,b\n7,z\n"), [7, 7]),
     ],
-    ids=["update", "insert", "delete", "delete nothing", "add a field", "append", "merge"],
+    ids=["insert", "delete", "delete all", "append", "replace"],
 )
-def test_profiles_are_deleted_when_records_change(
-    table: Table, write: Callable[[Table], object]
+def test_profiles_are_of_the_present_records(
+    table: Table, write: Callable[[Table], object], expected: list[int]
 ) -> None:
-    assert count_profiled(table) == 2
+    assert read_ends(table) == [2, 1, 2]
 
     write(table)
 
-    assert count_profiled(table) is None
-    assert not TableVersion.objects.get().profiles
+    count = TableVersion.objects.get(resource=table.resource).record_count
+    assert read_ends(table) == [count, *expected]
 
 
-def test_profiles_that_an_older_version_has_kept_are_not_read(table: Table) -> None:
-    TableVersion.objects.update(fingerprint="")
+def test_profiles_are_kept_for_a_version(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = read_ends(table)
 
-    assert count_profiled(table) is None
-    assert "profiled" not in table.run("info")["meta"]
+    def fail(*_arguments: Any, **_options: Any) -> None:
+        raise AssertionError
 
+    monkeypatch.setattr(Source, "fetch", fail)
 
-def test_the_api_tells_that_profiles_are_current(table: Table) -> None:
-    profile = table.run("info")["meta"]["profiled"]
-
-    assert (profile["records"], profile["current"]) == (2, True)
-    assert datetime.fromisoformat(profile["made"]).tzinfo is not None
+    assert read_ends(table) == before
 
 
-def test_a_table_of_the_api_has_no_profiles(db: None) -> None:
-    table = Table(make_writer_token())
-    table.run("create", records=[{"a": 1}])
+def test_what_the_engine_cannot_count_now_is_left_out_and_in_no_cache(
+    table: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_arguments: Any, **_options: Any) -> None:
+        raise EngineUnavailable
 
-    info = table.run("info")
+    monkeypatch.setattr(Source, "fetch", fail)
+    info = Client().get("/api/3/action/datastore_info", {"id": str(table.resource.pk)})
+    pages = [Client().get(f"/en/datastore/{table.resource.pk}/{view}") for view in ("", "about/")]
 
-    assert "profiled" not in info["meta"]
-    assert all("profile" not in field for field in info["fields"])
+    assert all("profile" not in field for field in info.json()["result"]["fields"])
+    assert [each.status_code for each in (info, *pages)] == [200] * 3
+    assert not any("ETag" in each for each in (info, *pages))
+    monkeypatch.undo()
+    for path in ("", "about/"):
+        assert "ETag" in Client().get(f"/en/datastore/{table.resource.pk}/{path}")
 
 
-def test_a_search_does_not_read_profiles(table: Table) -> None:
-    described = Resource.objects.described(table.resource.pk)
+def test_the_first_hundred_fields_have_profiles(transactional_db: None) -> None:
+    names = [f"f{number}" for number in range(103)]
+    resource = load_new_resource(f"{','.join(names)}\n" + ",".join("1" * 103) + "\n")
 
-    assert described.table_version is not None
-    assert {
-        "profiles",
-        "field_formats",
-        "fingerprint",
-    } <= described.table_version.get_deferred_fields()
+    answer = act(Client(), "datastore_info", {"id": str(resource.pk)}).json()["result"]["fields"]
+
+    assert [field["id"] for field in answer if "profile" in field] == names[:100]
+    assert Client().get(f"/en/datastore/{resource.pk}/").status_code == 200
+
+
+def test_a_large_table_without_a_snapshot_is_not_waited_for(
+    table: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = list[float]()
+    module = "datastore_search.contrib.analysis.engine.source"
+    monkeypatch.setattr(f"{module}.MAX_SMALL_CELLS", 1)
+    monkeypatch.setattr(f"{module}.prepare", lambda _read, seconds: asked.append(seconds))
+
+    fields = table.run("info")["fields"]
+
+    assert (asked, ["profile" in field for field in fields]) == ([0], [False, False])
 
 
 @pytest.mark.parametrize(
@@ -326,5 +334,3 @@ def test_info_has_profiles_with_the_schemas_of_the_fields(
     expected = {"id", "type", "schema", "profile"} if has_profiles else {"id", "type"}
     assert all(set(each) == expected for each in result["fields"])
     assert ("meta" in result) is has_meta
-    if has_meta:
-        assert result["meta"]["profiled"]["records"] == 6

@@ -1,0 +1,1 @@
+"""Statements of clients in PostgreSQL's SQL, which the engine answers."""

@@ -1,0 +1,5 @@
+DROP TRIGGER datastore_search_updated ON datastore_search_catalogue_dataset;
+CREATE TRIGGER datastore_search_updated AFTER UPDATE ON datastore_search_catalogue_dataset
+REFERENCING NEW TABLE AS changed
+FOR EACH STATEMENT EXECUTE FUNCTION datastore_search_catalogue_touch_resources();
+DROP FUNCTION datastore_search_catalogue_touch_changed();

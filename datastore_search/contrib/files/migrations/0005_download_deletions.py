@@ -1,0 +1,18 @@
+"""PostgreSQL, too, deletes stored downloads with their resource (``0002_deletions``)."""
+
+from typing import Final
+
+from django.db import migrations
+
+from datastore_search.database.migration_statements import delete_in_database, lock_tables
+
+_KEY: Final = ("datastore_search_files_storeddownload", "datastore_search_resource", "CASCADE")
+_LOCK: Final = lock_tables(*sorted(_KEY[:2]))
+
+
+class Migration(migrations.Migration):
+    """Let PostgreSQL delete the rows."""
+
+    dependencies = [("datastore_search_files", "0004_downloads")]
+
+    operations = [_LOCK, delete_in_database(*_KEY), _LOCK]

@@ -1,0 +1,347 @@
+"""What a chart shows, by the parameters of its address."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from datetime import date
+from decimal import Decimal
+from itertools import islice
+from typing import Any
+
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from ....downloads.xml_rows import clean_xml
+from ....messages.bidi import show_bidi_controls
+from ....messages.parameters import InvalidParameter
+from ...analysis.errors import InvalidChartChoice, UngroupableField, UnsupportedOption
+from ...analysis.groups import INTERVALS, GroupBy
+from ..columns import (
+    Column,
+    FacetKind,
+    find_kind,
+    is_skewed,
+    list_facet_fields,
+    list_useful,
+)
+from ..question import Pair
+from ..values import Phrase, capitalize_phrase, compose_phrase, mark_text
+from .periods import TextPeriods
+
+#: The figures by the names of addresses: the metrics of ``analysis``.
+FIGURES = {
+    "count": gettext_lazy("number of records"),
+    "sum": gettext_lazy("sum"),
+    "avg": gettext_lazy("mean"),
+    "min": gettext_lazy("minimum"),
+    "max": gettext_lazy("maximum"),
+    "median": gettext_lazy("median"),
+}
+
+#: Steps of the axis, by the names of addresses.
+EACH, RANGES = "each", "ranges"
+STEPS = {
+    "year": gettext_lazy("per year"),
+    "quarter": gettext_lazy("per quarter"),
+    "month": gettext_lazy("per month"),
+    "week": gettext_lazy("per week"),
+    "day": gettext_lazy("per day"),
+    "hour": gettext_lazy("per hour"),
+    RANGES: gettext_lazy("in ranges"),
+    EACH: gettext_lazy("each value"),
+}
+
+#: Forms of a chart whose groups are split, by the names of addresses.
+LINES, STACKED, SHARES, GROUPED = "lines", "stacked", "shares", "grouped"
+FORMS = {
+    STACKED: gettext_lazy("stacked"),
+    SHARES: gettext_lazy("shares of 100%"),
+    GROUPED: gettext_lazy("side by side"),
+    LINES: gettext_lazy("lines"),
+}
+
+#: Ranges of numbers where the profile proposes no width that ``datastore_aggregate`` takes.
+_BINS, _MIN_WIDTH, _MAX_WIDTH = 20, Decimal("1E-30"), Decimal("1E+30")
+
+#: Days of the periods that an axis and a split may have, if no step is chosen, and their number.
+_DAYS = {"day": 1, "month": 30.5, "quarter": 91.5}
+_MAX_PERIODS, _MAX_SPLIT_PERIODS = 62, 8
+
+_MAX_PROPOSALS = 6
+
+#: Choices that a message names.
+_MAX_NAMED = 20
+
+#: What people may write themselves, with the most letters of each.
+TEXTS = {"title": 200, "unit": 20, "note": 500}
+
+
+class TextTooLong(InvalidParameter):
+    message = gettext_lazy("The %(name)s of a chart has at most %(most)s characters.")
+
+
+@dataclass(frozen=True, slots=True)
+class Grouping:
+    """A field by which records are grouped, in steps that are one of ``STEPS``."""
+
+    column: Column
+    group: GroupBy
+    #: Of a text whose values sort like time, once these are read.
+    periods: TextPeriods | None = field(default=None, compare=False)
+    #: Whether groups are drawn in their order, if that does not depend on the type.
+    has_order: bool | None = None
+
+    @property
+    def step(self) -> str:
+        return self.group.interval or (RANGES if self.group.width or self.group.bins else EACH)
+
+    @property
+    def has_categories(self) -> bool:
+        """Return whether groups have no order of their own: the largest come first."""
+        if self.has_order is not None:
+            return not self.has_order
+        return self.column.type.is_text and not self.periods
+
+    @property
+    def label(self) -> Phrase:
+        field, is_logarithmic = self.column.marked_label, self.group.is_logarithmic
+        step = _("in logarithmic ranges") if is_logarithmic else str(STEPS[self.step])
+        is_named = self.step in INTERVALS or is_logarithmic
+        template = "%(field)s, %(step)s" if is_named else "%(field)s"
+        return compose_phrase(template, field=field, step=step)
+
+
+@dataclass(frozen=True, slots=True)
+class ChartQuery:
+    """
+    One chart.
+
+    ``figure`` is one of ``FIGURES``, ``of`` the field that it is of (None for ``count``), and
+    ``form`` one of ``FORMS``, empty for plain bars.  ``texts`` are those of ``TEXTS`` that the
+    address has.
+    """
+
+    figure: str
+    of: Column | None
+    by: Grouping
+    split: Grouping | None = None
+    form: str = ""
+    texts: tuple[Pair, ...] = ()
+
+    @property
+    def unit(self) -> str:
+        """What the figures count, as it was written, or as the field has it."""
+        own = self.of.unit if self.of else ""
+        return dict(self.texts).get("unit", own)
+
+    @property
+    def note(self) -> str:
+        return dict(self.texts).get("note", "")
+
+    @property
+    def is_additive(self) -> bool:
+        """Return whether the figures of groups have a sum that says something."""
+        return self.figure in {"count", "sum"}
+
+    @property
+    def forms(self) -> list[str]:
+        """The forms that it can have, the proposed one of figures that add up first, or last."""
+        forms = [STACKED, SHARES] if self.split and self.is_additive else []
+        forms += [GROUPED] if self.split else []
+        return forms + ([] if self.by.has_categories else [LINES])
+
+    @property
+    def figure_label(self) -> Phrase:
+        if self.of is None:
+            return mark_text(str(FIGURES["count"]))
+        figure = str(FIGURES[self.figure])
+        return compose_phrase(
+            _("%(figure)s of %(field)s"), figure=figure, field=self.of.marked_label
+        )
+
+    @property
+    def title(self) -> Phrase:
+        if own := dict(self.texts).get("title"):
+            return mark_text(own)
+        title = compose_phrase(
+            _("%(figure)s by %(field)s"), figure=self.figure_label, field=self.by.label
+        )
+        if self.split:
+            field = self.split.label
+            title = compose_phrase(_("%(title)s, split by %(field)s"), title=title, field=field)
+        return capitalize_phrase(title)
+
+    @property
+    def parameters(self) -> dict[str, str]:
+        """The parameters of the address but ``texts``, which may be empty."""
+        of_split = self.split and self.split.step in INTERVALS and self.by.column.type.is_text
+        return {
+            "show": self.figure,
+            "of": self.of.name if self.of else "",
+            "by": self.by.column.name,
+            "per": self.split.step if self.split and of_split else self.by.step,
+            "split": self.split.column.name if self.split else "",
+            "as": self.form,
+        }
+
+    @property
+    def pairs(self) -> tuple[Pair, ...]:
+        return (*(pair for pair in self.parameters.items() if pair[1]), *self.texts)
+
+
+class ChartParser:
+    """Reads what a chart shows from an address, or proposes it."""
+
+    def __init__(
+        self, columns: Sequence[Column], profiles: Mapping[str, Mapping[str, Any]]
+    ) -> None:
+        self._columns = columns
+        self.groupable = [column for column in columns if not column.type.is_nested]
+        self.measurable = [column for column in columns if column.type.is_number]
+        self._profiles = profiles
+
+    def parse(self, sent: Mapping[str, str]) -> ChartQuery | None:
+        """
+        Read a chart; without a field for its groups, propose one.  None if no field suits.
+
+        Raises: ``UngroupableField``, ``UnsupportedOption``, ``InvalidChartChoice``,
+        ``TextTooLong``.
+        """
+        by, of, split = self._find_columns(sent)
+        for name, column in (("by", by), ("split", split)):
+            if column and column not in self.groupable:
+                raise UngroupableField(parameter=name, field=column.name, type=column.type.name)
+        figure = sent.get("show", "")
+        check_choice("show", figure, FIGURES if self.measurable else ["count"])
+        if of and of not in self.measurable and figure not in {"", "count"}:
+            option = str(FIGURES[figure])
+            raise UnsupportedOption(parameter="of", field=of.name, type=of.type.name, option=option)
+        others = [column.name for column in self.groupable if column != by]
+        check_choice("split", sent.get("split", ""), others)
+        if not by:
+            proposed = next((c for c in self._propose(None) if c.by.column != split), None)
+            if not proposed:
+                return None
+            by = proposed.by.column
+            if "split" not in sent and proposed.split:
+                split = proposed.split.column
+        if figure in {"", "count"}:
+            figure, of = "count", None
+        elif not of:
+            of = next((each for each in self.measurable if each != by), self.measurable[0])
+        return self._build(figure, of, by, split, sent)
+
+    def _find_columns(self, sent: Mapping[str, str]) -> list[Column | None]:
+        """Find the fields of the groups, of the figure, and of the series."""
+        by_name = {column.name: column for column in self._columns}
+        columns = []
+        for name, suiting in (
+            ("by", self.groupable),
+            ("of", self.measurable),
+            ("split", self.groupable),
+        ):
+            columns.append(by_name.get(sent.get(name, "")))
+            if not columns[-1]:
+                check_choice(name, sent.get(name, ""), [column.name for column in suiting])
+        return columns
+
+    def propose(self, shown: ChartQuery | None) -> list[ChartQuery]:
+        shown = shown and replace(shown, texts=())
+        charts = [chart for chart in dict.fromkeys(self._propose(shown)) if chart != shown]
+        return charts[:_MAX_PROPOSALS]
+
+    def _propose(self, shown: ChartQuery | None) -> Iterator[ChartQuery]:
+        """Propose charts by a date and a category, that of a chart first, then by a number."""
+        fields = list_useful(list_facet_fields(self.groupable, self._profiles), self._profiles)
+        useful = [each.column for each in fields]
+        known = [each for each in fields if not each.is_guessed]
+        values = [each.column for each in known if each.kind is FacetKind.VALUES]
+        if shown and shown.by.column in values:
+            values.insert(0, shown.by.column)
+        dates = [each for each in useful if each.type.has_day][:1]
+        numbers = [each for each in useful if each in self.measurable and each not in values][:1]
+        for date_, category in zip(dates, values, strict=False):
+            yield self._build("count", None, date_, category)
+            if shown:
+                yield self._build("count", None, category, date_)
+        for by in [*values[:1], *dates, *numbers]:
+            yield self._build("count", None, by)
+        for by in [*dates, *values[:1]] if numbers else ():
+            yield self._build("sum", numbers[0], by)
+        for by in [*useful, *self.groupable][:1]:
+            yield self._build("count", None, by)
+
+    def _build(
+        self,
+        figure: str,
+        of: Column | None,
+        by: Column,
+        split: Column | None = None,
+        sent: Mapping[str, str] = {},
+    ) -> ChartQuery:
+        """Build a chart, in the proposed steps and form where none are sent."""
+        step, form = sent.get("per", ""), sent.get("as", "")
+        fields = [by, split] if split else [by]
+        check_choice("per", step, [n for n in STEPS if any(suits_step(each, n) for each in fields)])
+        axis = self._group(by, step)
+        # The step is that of the split if the axis has none.
+        step = "" if axis.step == step else step
+        series = split and self._group(split, step, _MAX_SPLIT_PERIODS)
+        chart = ChartQuery(figure, of, axis, series or None)
+        if form != LINES or not axis.has_categories:  # texts may sort like time
+            check_choice("as", form, chart.forms)
+        if not form:
+            form = chart.forms[0 if chart.is_additive else -1] if series else ""
+        return replace(chart, form=form, texts=read_texts(sent))
+
+    def _group(self, column: Column, step: str = "", most: int = _MAX_PERIODS) -> Grouping:
+        profile = self._profiles.get(column.name, {})
+        if not suits_step(column, step):
+            has_values = find_kind(column, profile or None) is FacetKind.VALUES
+            step = RANGES if column.type.is_number and not has_values else EACH
+            step = "year" if column.type.has_day else step
+            if column.type.has_day:
+                # As few periods as fit, or years.
+                with suppress(KeyError, ValueError):
+                    low, high = (date.fromisoformat(str(profile[n])[:10]) for n in ("min", "max"))
+                    most_days = ((name, most * days) for name, days in _DAYS.items())
+                    step = next(
+                        (name for name, days in most_days if (high - low).days <= days), "year"
+                    )
+        if step != RANGES:
+            return Grouping(column, GroupBy(column.name, step if step in INTERVALS else ""))
+        is_logarithmic = is_skewed(column, profile)
+        # The ranges of a profile have bounds that people can read.
+        bounds = profile.get("histogram", {}).get("bounds", (0, 0))
+        first, second, *_others = map(Decimal, map(str, bounds))
+        has_width = _MIN_WIDTH <= second - first <= _MAX_WIDTH and not is_logarithmic
+        width, bins = (second - first, None) if has_width else (None, _BINS)
+        return Grouping(column, GroupBy(column.name, "", "", width, bins, is_logarithmic))
+
+
+def read_texts(sent: Mapping[str, str]) -> tuple[Pair, ...]:
+    """Read what people write themselves: as it is shown, in one line."""
+    texts = []
+    for name, most in TEXTS.items():
+        text = show_bidi_controls(clean_xml(" ".join(sent.get(name, "").split())))
+        if len(text) > most:
+            raise TextTooLong(parameter=name, name=name, most=most)
+        texts += [(name, text)] if text else []
+    return tuple(texts)
+
+
+def check_choice(name: str, value: str, choices: Collection[str]) -> None:
+    if value and value not in choices:
+        known = ", ".join(islice(choices, _MAX_NAMED)) or _("none without “split”")
+        raise InvalidChartChoice(parameter=name, name=name, value=value[:100], known=known)
+
+
+def suits_step(by: Column, step: str) -> bool:
+    kind = by.type
+    if step in INTERVALS:
+        return kind.has_day and not (step == "hour" and not kind.is_timestamp)
+    if step == RANGES:
+        return kind.is_number
+    return step == EACH and not kind.is_timestamp and (kind.is_integer or not kind.is_number)

@@ -1,0 +1,3 @@
+DROP TRIGGER datastore_search_inserted ON datastore_search_pages_savedview;
+DROP TRIGGER datastore_search_updated ON datastore_search_pages_savedview;
+DROP TRIGGER datastore_search_deleted ON datastore_search_pages_savedview;

@@ -1,0 +1,81 @@
+"""Files of this app: the folders in which a process works, and the storage of what is kept."""
+
+from __future__ import annotations
+
+import logging
+import os
+import shutil
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from datetime import datetime
+from pathlib import Path
+from tempfile import gettempdir, mkdtemp
+
+from django.core.files import locks
+from django.core.files.storage import Storage, storages
+
+logger = logging.getLogger(__name__)
+
+#: The alias in ``STORAGES`` of the storage of this app; ``default`` if there is none.
+_STORAGE = "datastore_search"
+
+#: Of the name of a working folder; the file in it that its process locks while it lives.
+_PREFIX, _LOCK = "datastore_search_", "lock"
+
+
+def get_storage() -> Storage:
+    """Return the storage of this app's files: one of their own, or the portal's usual one."""
+    return storages[_STORAGE if _STORAGE in storages.backends else "default"]
+
+
+@contextmanager
+def create_working_folder() -> Iterator[Path]:
+    """Create a working folder, which this process deletes at the end of the block."""
+    folder, process = Path(mkdtemp(prefix=_PREFIX)), os.getpid()
+    try:
+        new = folder / "new"
+        with new.open("wb") as lock:
+            locks.lock(lock, locks.LOCK_EX)
+            new.rename(folder / _LOCK)  # no other process finds it before it is locked
+            yield folder
+    finally:
+        if os.getpid() == process:  # and not a fork of it
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def delete_abandoned_folders() -> int:
+    """Delete the folders of this user whose process has ended, and return their number."""
+    deleted = 0
+    for lock_path in Path(gettempdir()).glob(f"{_PREFIX}*/{_LOCK}"):
+        folder = lock_path.parent
+        with suppress(OSError):  # another user's, or gone meanwhile
+            if folder.lstat().st_uid == os.geteuid() and not folder.is_symlink():
+                with lock_path.open("rb") as lock:
+                    if locks.lock(lock, locks.LOCK_EX | locks.LOCK_NB):
+                        shutil.rmtree(folder)
+                        deleted += 1
+    return deleted
+
+
+# Files of the storage -----------------------------------------------------------------------------
+
+
+def delete_stray_files(folder: str, known: set[str], oldest: datetime) -> int:
+    """Delete the files of a folder that are not known, and older; return how many."""
+    storage = get_storage()
+    with suppress(NotImplementedError, OSError):  # no storage must list, or is always in reach
+        _folders, names = storage.listdir(folder)
+        stray = {f"{folder}/{name}" for name in names} - known
+        old = [name for name in stray if storage.get_modified_time(name) < oldest]
+        delete_files(old)
+        return len(old)
+    return 0
+
+
+def delete_files(names: Iterable[str]) -> None:
+    """Delete files by their names in the storage, as far as it can."""
+    for name in names:
+        try:
+            get_storage().delete(name)
+        except Exception:  # of any storage; nothing depends on the deletion
+            logger.exception("The file %s could not be deleted.", name)
