@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
+from copy import copy
 from datetime import date
 from http import HTTPStatus
 from typing import Any, cast
@@ -32,8 +33,8 @@ from ..catalogue.datasets import (
     count_facets,
     open_readable_datasets,
 )
-from ..catalogue.descriptions import build_url, describe_license, get_metadata_field
-from ..catalogue.models import get_metadata
+from ..catalogue.descriptions import METADATA, build_url, describe_license, get_metadata_field
+from ..catalogue.models import Dataset, get_metadata
 from ..catalogue.published import (
     build_catalogue_links,
     describe_catalogue,
@@ -62,6 +63,8 @@ def _show_facts(question: PageQuestion) -> Mapping[str, Any] | None:
     """Show what is known of a resource, with the labels of the admin, languages and links."""
     resource = question.read.resource
     metadata = get_metadata(resource)
+    if metadata.part_of_id:
+        metadata = _complete(metadata)
     title, license_link, _is_open = describe_license(metadata.license)
     source_link = ""
     with suppress(ValidationError):
@@ -92,8 +95,20 @@ def _show_facts(question: PageQuestion) -> Mapping[str, Any] | None:
     return {"facts": facts} if facts else None
 
 
+def _complete(metadata: Dataset) -> Dataset:
+    """Copy the metadata of a resource; what it lacks is taken from its dataset."""
+    shown, dataset = copy(metadata), metadata.part_of
+    for name in METADATA:
+        setattr(shown, name, getattr(shown, name) or getattr(dataset, name))
+    if not shown.publisher and dataset and dataset.owner:
+        shown.publisher = dataset.owner.shown_title
+    return shown
+
+
 def _show_origin(question: PageQuestion) -> Mapping[str, Any] | None:
     metadata = get_metadata(question.read.resource)
+    if metadata.part_of_id:
+        metadata = _complete(metadata)
     title, address, _is_open = describe_license(metadata.license)
     return {
         "publisher": show_bidi_controls(metadata.publisher),
