@@ -275,7 +275,7 @@ def run_action(caller: Caller, action: str, /, **parameters: object) -> Any:
     Raises: ``DatastoreError``: what the API answers with an error; Django's errors of a database.
     """
     if action not in actions:
-        raise UnknownAction(action=action)
+        raise UnknownAction(action=action, actions=", ".join(sorted(actions)))
     request = build_request(caller)
     client = Client.from_request(request) if actions[action].is_writing else None
     with _translate_errors(), shares.process_shares.hold(client, conf.WRITE_TIMEOUT):

@@ -35,6 +35,12 @@ INSTALLED_APPS = [
     "example_project",
 ]
 
+# Members of organizations have permissions for the datasets of these.
+AUTHENTICATION_BACKENDS = [
+    "django.contrib.auth.backends.ModelBackend",
+    "datastore_search.contrib.catalogue.permissions.OrganizationBackend",
+]
+
 # Pages load only files of this server, and run no script inside a page.  Swagger UI and the admin
 # have small pictures in their style sheets.
 _POLICY = {

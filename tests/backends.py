@@ -110,6 +110,7 @@ def install_guardian() -> Iterator[None]:
         "AUTHENTICATION_BACKENDS": [
             "django.contrib.auth.backends.ModelBackend",
             "guardian.backends.ObjectPermissionBackend",
+            "datastore_search.contrib.catalogue.permissions.OrganizationBackend",
         ],
     }
     # The app reads its settings when it is installed.

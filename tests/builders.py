@@ -223,7 +223,7 @@ def make_user(name: str = "reader", *, permissions: tuple[str, ...] = (), **valu
     user = get_user_model().objects.create_user(name, password="secret", **values)
     user.user_permissions.set(
         Permission.objects.filter(
-            content_type__app_label="datastore_search", codename__in=permissions
+            content_type__app_label__startswith="datastore_search", codename__in=permissions
         )
     )
     return user

@@ -291,6 +291,11 @@ EVERYTHING: Mapping[str, list[dict[str, Any]]] = {
     "resource_view_update": [{"id": VIEW, "query": "q=a"}],
     "resource_view_reorder": [{"id": ID, "order": []}],
     "resource_view_delete": [{"id": VIEW}],
+    "organization_member_create": [{"id": "own", "username": "reader", "role": "editor"}],
+    "tag_search": [{"query": "riv"}],
+    "tag_show": [{"id": "rivers", "include_datasets": True}],
+    "user_show": [{}],
+    "api_token_create": [{"user": "reader", "name": "script"}],
     "status_show": [{}],
     "task_status_show": [{"entity_id": ID}],
 }
@@ -319,6 +324,20 @@ LISTS = {
     "site_read",
     "help_show",
     "datapusher_submit",
+    *("vocabulary_list", "tag_autocomplete", "format_autocomplete", "group_package_show"),
+    *("organization_list_for_user", "group_list_authz", "user_list", "api_token_list"),
+    "api_token_revoke",
+    *(
+        f"{kind}_{verb}"
+        for kind in ("organization", "group")
+        for verb in ("delete", "purge", "member_delete")
+    ),
+}
+
+#: Actions of organizations and groups with the result of another one.
+LIKE_OTHERS = {
+    *(f"organization_{verb}" for verb in ("create", "update", "patch")),
+    *(f"group_{verb}" for verb in ("create", "update", "patch", "show", "member_create")),
 }
 
 
@@ -338,6 +357,8 @@ def rivers(client: Client, token: str) -> None:
     SavedView.objects.create(id=VIEW, resource=resource, title="A view", query="q=river")
     act(client, "package_create", {"name": "gauges"}, token)
     Load.objects.create(resource=resource, source="rivers.csv", state=LoadState.UNCHANGED)
+    describe(Resource.objects.get(pk=ID), publisher="Hue", tags=["rivers"])
+    assert act(client, "organization_create", {"name": "own"}, token).status_code == 200
 
 
 @pytest.mark.parametrize(
@@ -368,7 +389,7 @@ def test_the_reference_has_the_members_within_a_description(client: Client, toke
 
 
 def test_every_action_with_a_result_of_members_was_asked() -> None:
-    assert {*EVERYTHING, *LISTS} == set(actions)
+    assert {*EVERYTHING, *LISTS, *LIKE_OTHERS} == set(actions)
 
 
 # Errors -------------------------------------------------------------------------------------------

@@ -32,7 +32,7 @@ from ..messages.access import (
 )
 from ..messages.requests import RequestTooLarge
 from ..models import Reader, Resource
-from ..models.object_permissions import find_permitted
+from ..models.object_permissions import find_permitted, has_permission
 from ..web.caching import Validators
 from ..web.views import check_query_string, measure_body, note_resource
 from .parameters import MAX_JSON_VALUES, MAX_WRITTEN_VALUES, make_printable
@@ -175,7 +175,8 @@ def check_sizes(request: Request, max_file_bytes: int = 0, *, is_writing: bool =
             verbs, resources = ("add", "change", "delete"), Resource.objects.all()
             permissions = [f"datastore_search.{verb}_resource" for verb in verbs]
             found = find_permitted(user, permissions, resources, max_checked=_MAX_CHECKED_RESOURCES)
-            may_write = found.is_everything or not found.is_complete
+            may_add = has_permission(user, "datastore_search.add_resource", Resource(pk=None))
+            may_write = may_add or found.is_everything or not found.is_complete
             if not may_write and not resources.filter(found.condition).exists():
                 raise EveryWriteDenied(user=user.get_username())
             max_bytes = conf.MAX_WRITE_BODY_BYTES
@@ -209,11 +210,16 @@ def check_may_write(
     note_resource(request, resource)
     if may_write:
         return resource
-    if not isinstance(request.user, AbstractBaseUser):
-        raise _build_anonymous_error(request, *_ANONYMOUS_WRITE_ERRORS)
     if verb == "add":
-        raise AddDenied(user=request.user.get_username())
-    raise WriteDenied(user=request.user.get_username(), resource=make_printable(name))
+        raise build_write_refusal(request, AddDenied)
+    raise build_write_refusal(request, WriteDenied, resource=make_printable(name))
+
+
+def build_write_refusal(request: Request, error: type[AccessDenied], **values: str) -> AccessDenied:
+    """Build the ``error`` of a user who may not write, or that of a client without a user."""
+    if not isinstance(request.user, AbstractBaseUser):
+        return _build_anonymous_error(request, *_ANONYMOUS_WRITE_ERRORS)
+    return error(user=request.user.get_username(), **values)
 
 
 _ANONYMOUS_WRITE_ERRORS = SchemeWriteDenied, TokenWriteDenied, AnonymousWriteDenied

@@ -32,6 +32,7 @@ from ..models import (
     split_translations,
     validate_content_language,
 )
+from .authentication import check_may_write
 from .envelope import MAX_REPORTED_ERRORS
 from .parameters import (
     ActionParameters,
@@ -171,7 +172,8 @@ class CatalogueOfResources:
     ``members`` are those of a new resource, ``show`` gives a resource as ``resource_show`` does,
     ``find_dataset`` finds and locks the dataset that a new resource is added to, ``place`` puts it
     there, ``store`` stores what it has no columns for, out of the members that were sent and
-    parsed, and ``has_name`` says whether a dataset of several resources has a name or an id.
+    parsed, ``has_name`` says whether a dataset of several resources has a name or an id, and
+    ``check_may_add`` refuses a user who may not add the resource that the members describe.
     """
 
     members: type[NewResourceMembers] = NewResourceMembers
@@ -182,6 +184,9 @@ class CatalogueOfResources:
         lambda _request, _resource, _sent, _parsed: None
     )
     has_name: Callable[[str], bool] = lambda _name: False
+    check_may_add: Callable[[Request, Mapping[str, Any]], object] = lambda request, _sent: (
+        check_may_write(request, Resource(), "", "add")
+    )
 
 
 catalogue = Hook("catalogue of resources", CatalogueOfResources())

@@ -284,7 +284,7 @@ class ActionView(EnvelopeView):
                 raise TrailingSlash
             if "/" in action:
                 raise UnknownAddress(path=f"{find_base_path(request)}api/3/action/")
-            raise UnknownAction(action=action[:100])
+            raise UnknownAction(action=action[:100], actions=", ".join(sorted(actions)))
         known = actions[action]
         if known.is_writing and request.method != "POST":
             raise WritingByGet(action=action)

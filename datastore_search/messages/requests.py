@@ -44,7 +44,7 @@ class TooManyParameters(BadRequest):
 
 
 class UnknownAction(BadRequest):
-    message = _("There is no action “%(action)s”.")
+    message = _("There is no action “%(action)s”. There are: %(actions)s.")
 
 
 class WritingByGet(BadRequest):

@@ -56,6 +56,14 @@ class Permitted:
         return self.condition == _EVERYTHING
 
 
+def has_permission(user: Any, permission: str, obj: Any = None) -> bool:
+    """Check a permission in general, then for an object; some user models have no permissions."""
+    has_perm = getattr(user, "has_perm", None)
+    if has_perm is None:
+        return False
+    return bool(has_perm(permission) or (obj is not None and has_perm(permission, obj)))
+
+
 def find_permitted(
     user: Any, permissions: Sequence[str], objects: QuerySet[Any], *, max_checked: int | None = None
 ) -> Permitted:

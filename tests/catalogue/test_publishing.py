@@ -328,6 +328,25 @@ def test_pages_and_dcat_have_the_address_of_a_resource_without_a_table(
     assert link["id"] not in client.get("/en/datastore/sitemap.xml").content.decode()
 
 
+def test_the_page_of_a_resource_says_what_its_dataset_says(
+    client: Client, token: str, gauges: dict[str, Any]
+) -> None:
+    sent = {"id": "gauges", "owner_org": "Ministry of Water", "maintainer": "River office"}
+    run(client, "package_patch", sent, token)
+    table = gauges["resources"][1]["id"]
+
+    for path in ("", "about/"):
+        page = client.get(f"/en/datastore/{table}/{path}").content.decode()
+        assert "<bdi>Ministry of Water</bdi>" in page
+        assert 'href="http://www.opendefinition.org/licenses/cc-by"' in page
+    assert "River office" in page
+
+    run(client, "resource_patch", {"id": table, "publisher": "Gauge office"}, token)
+    page = client.get(f"/en/datastore/{table}/").content.decode()
+    assert "<bdi>Gauge office</bdi>" in page
+    assert "<bdi>Ministry of Water</bdi>" not in page
+
+
 # Who may ------------------------------------------------------------------------------------------
 
 

@@ -17,6 +17,8 @@ from django.test import Client
 
 from benchmarks.throwaway_postgres import ThrowawayServer
 from datastore_search.api.actions import actions
+from datastore_search.api.actions.users import user_actions
+from datastore_search.contrib.catalogue.groups import group_actions
 from datastore_search.contrib.files.jobs import load_file, retry_load, submit_load
 from datastore_search.contrib.files.models import Load, LoadState
 from datastore_search.database.tables import list_record_tables
@@ -45,6 +47,9 @@ SEARCHES: dict[str, dict[str, Any]] = {
     "group_list": {},
     "organization_list": {},
     "tag_list": {},
+    "tag_search": {"query": "a"},
+    "tag_autocomplete": {"query": "a"},
+    "format_autocomplete": {"q": "csv"},
 }
 WRITES: dict[str, dict[str, Any]] = {
     "datastore_create": {"fields": [{"id": "code", "type": "text"}, {"id": "more"}]},
@@ -55,10 +60,14 @@ WRITES: dict[str, dict[str, Any]] = {
 OF_RESOURCE = {*READING, *WRITES, "package_show", "resource_show", "resource_view_list"}
 
 #: The actions that read nothing from the database.
-WITHOUT_DATABASE = {"help_show", "license_list", "site_read", "status_show"}
+WITHOUT_DATABASE = {"help_show", "license_list", "site_read", "status_show", "vocabulary_list"}
 
-#: Those that delete the resource, need an organization or a statement: as the others of their kind.
+#: Those that delete the resource, need an organization, a user or a statement: as others of their
+#: kind.
 OTHERS = {
+    *(action.name for action in (*group_actions, *user_actions)),
+    *("group_show", "group_package_show", "tag_show"),
+    *("organization_list_for_user", "group_list_authz"),
     "datastore_search_sql",
     "datastore_delete",
     "organization_show",

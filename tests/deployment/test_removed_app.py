@@ -36,7 +36,11 @@ _TABLES = {
         "datastore_search_files_rowerror",
         "datastore_search_files_storeddownload",
     },
-    "catalogue": {"datastore_search_catalogue_dataset"},
+    "catalogue": {
+        "datastore_search_catalogue_dataset",
+        "datastore_search_catalogue_membergroup",
+        "datastore_search_catalogue_membership",
+    },
     "pages": {"datastore_search_pages_savedview"},
 }
 _VISIT = """
@@ -120,18 +124,21 @@ def test_the_keys_of_contrib_apps_are_also_deleted_by_postgresql(db: None) -> No
         connection,
         "SELECT attname, confdeltype, condeferred FROM pg_constraint JOIN pg_attribute"
         " ON attrelid = conrelid AND attnum = conkey[1] WHERE contype = 'f'"
-        " AND conrelid::regclass::text ~ '^datastore_search_(analysis|catalogue|files)_'"
+        " AND conrelid::regclass::text ~ '^datastore_search_(analysis|catalogue|files|pages)_'"
         " ORDER BY conrelid::regclass::text, attname",
     )
 
     assert found == [
         ("table_version_id", "c", True),
+        ("owner_org_id", "a", True),  # of organizations, which the app alone deletes
         ("part_of_id", "n", True),
         ("resource_id", "c", True),
+        ("group_id", "a", True),
         ("resource_id", "c", True),
         ("table_version_id", "n", True),
         ("resource_id", "c", True),
         ("load_id", "c", True),
+        ("resource_id", "c", True),
         ("resource_id", "c", True),
     ]
 

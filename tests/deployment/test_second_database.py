@@ -22,6 +22,7 @@ from django.test import Client
 from django.urls import reverse
 
 from benchmarks.throwaway_postgres import ThrowawayServer
+from datastore_search.contrib.catalogue.models import MemberGroup, Membership
 from datastore_search.contrib.files.jobs import clean_up_loads
 from datastore_search.contrib.files.models import Load, LoadState
 from datastore_search.database.tables import list_record_tables as list_tables_of
@@ -174,6 +175,16 @@ def test_the_admin_makes_loads_and_deletes_a_resource(boss: Client, uploads: Pat
     assert deleted.status_code == 302
     assert list_record_tables() == set()
     assert LogEntry.objects.filter(user__username="boss").count() == 3  # added, loaded, deleted
+
+
+def test_a_deleted_user_is_a_member_of_nothing() -> None:
+    row = MemberGroup.objects.create(pk="hue", name="hue")
+    users = [make_user(name) for name in ("stays", "goes")]
+    Membership.objects.bulk_create(Membership(group=row, user_id=each.pk) for each in users)
+
+    users[1].delete()
+
+    assert [*Membership.objects.values_list("user_id", flat=True)] == [users[0].pk]
 
 
 def test_what_a_killed_load_leaves_is_cleaned_up(rivers: Resource) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import info, search, write
+from . import info, search, users, write
 from .action import Action, Answer, actions, help_show, status_show
 
 __all__ = ["Action", "Answer", "actions"]
@@ -11,6 +11,7 @@ actions.add(
     search.datastore_search,
     info.datastore_info,
     *write.write_actions,
+    *users.user_actions,
     help_show,
     status_show,
 )

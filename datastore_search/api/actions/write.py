@@ -36,7 +36,7 @@ from ...search import (
 from ...search.records import Spool
 from ...writing import GivenField, Method, Writer, open_writer
 from ..authentication import check_may_write, get_reader
-from ..new_resources import add_resource
+from ..new_resources import add_resource, catalogue
 from ..parameters import (
     MAX_ALIASES,
     MAX_INDEXES,
@@ -235,16 +235,17 @@ def _get_or_add_resource(request: Request, parameters: Mapping[str, Any]) -> Res
     if described and name:
         raise ResourceAndId
     existing = Resource.objects.named(name).first() if name else None
+    # For one that exists, too, so that both answers take the same time.
+    may_add = Resource().permits(get_reader(request), "add")
     if existing is not None:
         check_may_write(request, existing, name)
         if "private" in parameters:
             existing.private = parameters["private"]
             existing.save(update_fields=["private", "modified_at"])
         return existing
-    may_add = Resource().permits(get_reader(request), "add")
     if name and not (may_add and parse_resource_id(name)):
         check_may_write(request, None, name)
-    check_may_write(request, Resource(), "", "add")
+    catalogue.entry.check_may_add(request, described)
     try:
         return add_resource(
             request, {"id": name} if name else described, private=parameters.get("private", False)

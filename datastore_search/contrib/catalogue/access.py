@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 from rest_framework.request import Request
@@ -11,8 +13,11 @@ from ...api.parameters import make_printable
 from ...messages.access import UnknownResource, WriteDenied
 from ...messages.parameters import InvalidParameter
 from ...models import Reader, Resource
+from ...models.object_permissions import find_permitted, has_permission
 from .models import Dataset, State, get_metadata
 from .query import NOTHING
+
+_VIEW: Final = "datastore_search_catalogue.view_dataset"
 
 
 class UnknownPackage(UnknownResource):
@@ -25,10 +30,15 @@ class KeptDataset(InvalidParameter):
 
 
 def permits_dataset(user: Reader, dataset: Dataset, verb: str) -> bool:
-    """Return whether a user may change or delete all resources, or each one of the dataset."""
+    """
+    Return whether a user may change or delete all resources, the dataset, or each one of it.
+
+    A role in the organization that owns a dataset is a permission for the dataset.
+    """
     parts = Resource.objects.filter(dataset__part_of=dataset.pk)
     permitted = parts.permitted_to(user, verb)
-    if permitted.is_everything:
+    permission = f"datastore_search_catalogue.{verb}_dataset"
+    if permitted.is_everything or has_permission(user, permission, dataset):
         return True
     return parts.exists() and not parts.exclude(permitted.condition).exists()
 
@@ -38,7 +48,8 @@ def is_visible(user: Reader, dataset: Dataset) -> bool:
     parts = Resource.objects.filter(dataset__part_of=dataset.pk)
     may_read = parts.filter(parts.readable_by(user).condition).exists()
     may_change = permits_dataset(user, dataset, "change")
-    may_view = dataset.is_public or may_read or match_private(user) != NOTHING
+    may_view = dataset.is_public or may_read or has_permission(user, _VIEW, dataset)
+    may_view = may_view or has_permission(user, "datastore_search.view_resource")
     return may_view and (dataset.state == State.ACTIVE or may_change)
 
 
@@ -50,9 +61,12 @@ def is_shown(resource: Resource, user: Reader) -> bool:
 
 def match_private(user: Reader) -> Q:
     """Match the published datasets that are private and that a user sees without a resource."""
-    has_perm = getattr(user, "has_perm", None)
-    may_view = has_perm is not None and has_perm("datastore_search.view_resource")
-    return Q(is_public=False, members__isnull=False) if may_view else NOTHING
+    private = Q(is_public=False, members__isnull=False)
+    if has_permission(user, "datastore_search.view_resource"):
+        return private
+    # Backends are not asked for single datasets, which have few permissions but those of roles.
+    permitted = find_permitted(user, [_VIEW], Dataset.objects.all(), max_checked=0)
+    return private & permitted.condition if user.is_authenticated else NOTHING
 
 
 def find_deleted(name: str, user: Reader, using: str) -> Dataset | None:

@@ -46,8 +46,6 @@ from ...web.addresses import ResourceAddresses
 from .access import find_deleted, is_shown
 from .conditions import match_format, match_text
 from .datasets import (
-    AnyGroup,
-    Counted,
     Datasets,
     find_resource,
     open_public_datasets,
@@ -56,13 +54,22 @@ from .datasets import (
 )
 from .descriptions import (
     describe_dataset,
-    describe_group,
-    describe_organization,
     describe_resource,
     describe_tag,
     list_licenses,
 )
-from .models import Group, ListedDataset, Organization, get_metadata
+from .groups import (
+    GroupNameParameters,
+    Kind,
+    UnknownGroup,
+    describe_fully,
+    describe_row,
+    find_rows,
+    list_groups,
+    list_groups_of_user,
+    permits,
+)
+from .models import Group, ListedDataset, MemberGroup, Organization, get_metadata
 from .query import InvalidCatalogueQuery, UnknownCatalogueField, parse_catalogue_sort
 from .resources import ResourceNameParameters
 
@@ -92,6 +99,10 @@ class UnknownDataset(UnknownResource):
 
 class UnknownOrganization(UnknownResource):
     message = _("Not found: Organization “%(organization)s” was not found.")
+
+
+class UnknownTag(UnknownResource):
+    message = _("Not found: Tag “%(tag)s” was not found.")
 
 
 class _Call(NamedTuple):
@@ -128,9 +139,9 @@ class _Call(NamedTuple):
 
 
 def _reads(
-    parameters: type[ActionParameters], description: str | Promise, **more: Any
+    parameters: type[ActionParameters], description: str | Promise, *, name: str = "", **more: Any
 ) -> Callable[[Callable[[_Call], Answer]], Action]:
-    """Make the action of a function's name, which reads within the client's time limit."""
+    """Make the action of a ``name``, or of the function's: it reads within a time limit."""
 
     def build(run: Callable[[_Call], Answer]) -> Action:
         def run_within_limits(request: Request, sent: Mapping[str, object]) -> Answer:
@@ -138,8 +149,8 @@ def _reads(
                 using = session.connection.alias
                 return run(_Call(request, sent, parameters.parse(sent), using))
 
-        name = run.__name__.removeprefix("_")
-        return Action(name, parameters, run_within_limits, description, **more)
+        own_name = name or run.__name__.removeprefix("_")
+        return Action(own_name, parameters, run_within_limits, description, **more)
 
     return build
 
@@ -434,44 +445,33 @@ def _resource_search(call: _Call) -> Answer:
     return Answer({"count": count, "results": results}, public=True)
 
 
-# Organizations, groups, tags, licences ------------------------------------------------------------
+# Organizations and groups -------------------------------------------------------------------------
 
 
 class GroupListParameters(PageParameters):
     all_fields = BooleanField(
         help_text=_("Describe each one, instead of listing names."), shown_default="false"
     )
-    vars().update(
-        _ignore("sort", "order_by", "type", "groups", "include_dataset_count", "include_extras")
-    )
-
-
-class OrganizationListParameters(GroupListParameters):
     organizations = JsonNamesField(MAX_ROWS, help_text=_("The names to list; all if not given."))
+    groups = JsonNamesField(MAX_ROWS, help_text=_("The names to list; all if not given."))
+    vars().update(_ignore("sort", "order_by", "type", "include_dataset_count", "include_extras"))
     vars().update(_ignore("include_tags", "include_groups", "include_users"))
 
 
-@_reads(OrganizationListParameters, _("List the publishers of datasets."))
-def _organization_list(call: _Call) -> Answer:
-    wanted = call.parameters.get("organizations")
-    organizations = call.open_datasets().list_organizations()
-    named = [each for each in organizations if not wanted or each[0].name in wanted]
-    return _list_groups_of(call, named, _describe_organization)
-
-
-def _list_groups_of(
-    call: _Call, groups: list[Counted[AnyGroup]], describe: Callable[[Counted[AnyGroup]], Any]
-) -> Answer:
-    listed = groups[call.bound(MAX_ROWS)]
+def _list_groups(call: _Call, kind: Kind) -> Answer:
+    wanted = call.parameters.get(f"{kind.kind}s")
+    listed = list_groups(call.open_datasets(), kind)
+    listed = [each for each in listed if not wanted or each[0].name in wanted]
+    shown = listed[call.bound(MAX_ROWS)]
     if not call.parameters.get("all_fields"):
-        return Answer([group.name for group, _count in listed], public=True)
-    return Answer(list(map(describe, listed)), public=True)
+        return Answer([row.name for row, _count in shown], public=True)
+    return Answer([describe_row(*each) for each in shown], public=True)
 
 
-class OrganizationShowParameters(ShowParameters):
+class GroupShowParameters(ShowParameters):
     needed = ("id",)
 
-    id = TextField(help_text=_("The id or the name of an organization."))
+    id = TextField(help_text=_("The id or the name of an organization or a group."))
     include_datasets = BooleanField(
         help_text=_("Return its datasets as `packages`, at most 1,000."), shown_default="false"
     )
@@ -480,42 +480,83 @@ class OrganizationShowParameters(ShowParameters):
     )
 
 
-@_reads(OrganizationShowParameters, _("Describe a publisher of datasets."))
-def _organization_show(call: _Call) -> Answer:
+def _find_group(call: _Call, kind: Kind) -> tuple[MemberGroup, int]:
+    """Find a group by its name or id; a deleted one is shown only to users who may change it."""
     name = call.parameters["id"]
+    for each in list_groups(call.open_datasets(), kind):
+        if name in {each[0].name, each[0].pk}:
+            return each
+    deleted = find_rows(kind, name).using(call.using).filter(is_deleted=True).first()
+    if deleted and permits(call.request, "change", deleted):
+        return deleted, 0
+    shown = make_printable(name)
+    if kind is Organization:
+        raise UnknownOrganization(organization=shown)
+    raise UnknownGroup(group=shown)
+
+
+def _list_datasets(call: _Call, row: MemberGroup, most: int = MAX_ROWS) -> list[dict[str, Any]]:
     datasets = call.open_datasets()
-    for each in datasets.list_organizations():
-        if name in {each[0].name, each[0].id}:
-            break
-    else:
-        raise UnknownOrganization(organization=make_printable(name))
-    result = {**_describe_organization(each), "users": [], "extras": [], "groups": [], "tags": []}
+    found = datasets.owned_by(row.name) if row.is_organization else datasets.in_group(row.name)
+    return call.describe(found.list_page(parse_catalogue_sort(""), slice(0, most)))
+
+
+def _show_group(call: _Call, kind: Kind) -> Answer:
+    row, count = _find_group(call, kind)
+    result = describe_fully(call.request, row, count)
     if call.parameters.get("include_datasets"):
-        found = datasets.owned_by(each[0].name).list_page(
-            parse_catalogue_sort(""), slice(0, MAX_ROWS)
+        result["packages"] = _list_datasets(call, row)
+    # Members and deleted ones are shown to some users alone.
+    return Answer(result, public=None if result["users"] or row.is_deleted else True)
+
+
+class GroupDatasetsParameters(GroupNameParameters):
+    limit = NonNegativeIntegerField(help_text=_LIMIT, reduced_to=lambda: MAX_ROWS)
+
+
+@_reads(GroupDatasetsParameters, _("Describe the datasets of a group."))
+def _group_package_show(call: _Call) -> Answer:
+    row, _count = _find_group(call, Group)
+    most = min(call.parameters.get("limit", MAX_ROWS), MAX_ROWS)
+    return Answer(_list_datasets(call, row, most), public=True)
+
+
+class OwnGroupsParameters(ActionParameters):
+    permission = TextField(
+        help_text=_("One of CKAN's, such as `create_dataset`."), shown_default="manage_group"
+    )
+    vars().update(_ignore("id", "include_dataset_count", "available_only", "am_member"))
+
+
+def _list_own_groups(call: _Call, kind: Kind) -> Answer:
+    permission = call.parameters.get("permission", "manage_group")
+    return Answer(list_groups_of_user(call.request, kind, permission))
+
+
+_GROUP_READS = (
+    ("list", GroupListParameters, _list_groups, _("List organizations or groups.")),
+    ("show", GroupShowParameters, _show_group, _("Describe an organization or a group.")),
+)
+_OWN_GROUPS = _("List the organizations or groups of which you are a member.")
+
+group_reads = (
+    *(
+        _reads(parameters, text, name=f"{kind.kind}_{name}")(partial(run, kind=kind))
+        for kind in (Organization, Group)
+        for name, parameters, run, text in _GROUP_READS
+    ),
+    *(
+        _reads(OwnGroupsParameters, _OWN_GROUPS, name=name)(partial(_list_own_groups, kind=kind))
+        for name, kind in (
+            ("organization_list_for_user", Organization),
+            ("group_list_authz", Group),
         )
-        result["packages"] = call.describe(found)
-    return Answer(result, public=True)
+    ),
+    _group_package_show,
+)
 
 
-def _describe_organization(counted: Counted[Organization]) -> dict[str, Any]:
-    organization, count = counted
-    return {
-        **describe_organization(organization),
-        "display_name": organization.shown_title,
-        "image_display_url": organization.image_url,
-        "num_followers": 0,
-        "package_count": count,
-    }
-
-
-@_reads(GroupListParameters, _("List the groups of datasets."))
-def _group_list(call: _Call) -> Answer:
-    def describe(counted: Counted[Group]) -> dict[str, Any]:
-        group, count = counted
-        return {**describe_group(group), "type": "group", "package_count": count}
-
-    return _list_groups_of(call, call.open_datasets().list_groups(), describe)
+# Tags, vocabularies, formats, licences ------------------------------------------------------------
 
 
 class TagListParameters(ActionParameters):
@@ -541,8 +582,87 @@ def _tag_list(call: _Call) -> Answer:
     return Answer([{name: tag[name] for name in members} for tag in described], public=True)
 
 
+class TagSearchParameters(PageParameters):
+    query = TextField(help_text=_("A text that the names of the tags must contain."))
+    q = TextField(help_text=_("Another name for `query`."))
+    vocabulary_id = TextField(
+        help_text=_("A vocabulary. There are no vocabularies, so no tag matches.")
+    )
+
+
+def _find_tags(call: _Call) -> list[str]:
+    """Find the names of tags with a part of them; without one there are none, as in CKAN."""
+    part = call.parameters.get("query", call.parameters.get("q", "")).strip().casefold()
+    tags = [] if call.parameters.get("vocabulary_id") else call.open_datasets().list_tags()
+    return [each.name for each in tags if part and part in each.name.casefold()]
+
+
+@_reads(TagSearchParameters, _("Find tags by parts of their names."))
+def _tag_search(call: _Call) -> Answer:
+    names = _find_tags(call)
+    results = [_describe_tag(name) for name in names[call.bound(MAX_ROWS)]]
+    return Answer({"count": len(names), "results": results}, public=True)
+
+
+@_reads(TagSearchParameters, _("List the names of tags that contain a text."))
+def _tag_autocomplete(call: _Call) -> Answer:
+    return Answer(_find_tags(call)[call.bound(MAX_ROWS)], public=True)
+
+
+def _describe_tag(name: str) -> dict[str, Any]:
+    return {key: value for key, value in describe_tag(name).items() if key != "state"}
+
+
+class TagShowParameters(ActionParameters):
+    needed = ("id",)
+
+    id = TextField(help_text=_("The name or the id of a tag."))
+    include_datasets = BooleanField(
+        help_text=_("Return its datasets as `packages`, at most 1,000."), shown_default="false"
+    )
+    vocabulary_id = IgnoredField(help_text=_NO_EFFECT)
+
+
+@_reads(TagShowParameters, _("Describe a tag."))
+def _tag_show(call: _Call) -> Answer:
+    datasets, sent = call.open_datasets(), call.parameters["id"]
+    for tag in map(_describe_tag, (each.name for each in datasets.list_tags())):
+        if sent in {tag["name"], tag["id"]}:
+            break
+    else:
+        raise UnknownTag(tag=make_printable(sent))
+    if call.parameters.get("include_datasets"):
+        found = datasets.tagged(tag["name"])
+        page = found.list_page(parse_catalogue_sort(""), slice(0, MAX_ROWS))
+        tag["packages"] = call.describe(page)
+    return Answer(tag, public=True)
+
+
+class FormatParameters(ActionParameters):
+    needed = ("q",)
+
+    q = TextField(help_text=_("A part of a format."))
+    limit = NonNegativeIntegerField(help_text=_LIMIT, reduced_to=lambda: MAX_FACET_VALUES)
+
+
+@_reads(FormatParameters, _("List the formats of resources that contain a text."))
+def _format_autocomplete(call: _Call) -> Answer:
+    part, datasets = call.parameters["q"].casefold(), call.open_datasets()
+    most = min(call.parameters.get("limit", MAX_FACET_VALUES), MAX_FACET_VALUES)
+    total = datasets.resources.count()
+    names = (
+        each.name.lower() for each in datasets.count_facet("res_format", MAX_FACET_VALUES, total)
+    )
+    return Answer([name for name in names if part in name][:most], public=True)
+
+
+def _list_vocabularies(request: Request, sent: Mapping[str, object]) -> Answer:
+    NoParameters.parse(sent)
+    return Answer([], public=True)
+
+
 class NoParameters(ActionParameters):
-    """``license_list`` and ``site_read`` have none."""
+    """``license_list``, ``site_read`` and ``vocabulary_list`` have none."""
 
 
 def _list_licenses(request: Request, sent: Mapping[str, object]) -> Answer:
@@ -563,10 +683,18 @@ catalogue_actions = (
     _current_package_list_with_resources,
     _resource_show,
     _resource_search,
-    _organization_list,
-    _organization_show,
-    _group_list,
+    *group_reads,
     _tag_list,
+    _tag_search,
+    _tag_autocomplete,
+    _tag_show,
+    _format_autocomplete,
+    Action(
+        "vocabulary_list",
+        NoParameters,
+        _list_vocabularies,
+        _("List the vocabularies: none."),
+    ),
     Action("license_list", NoParameters, _list_licenses, _("List the known licences.")),
     Action(
         "site_read",

@@ -1,17 +1,23 @@
-"""The metadata of a resource on its page in the admin."""
+"""The metadata of a resource on its page in the admin; organizations and groups with members."""
 
 from __future__ import annotations
 
+import uuid
+from typing import Any
+
 from django.contrib import admin
+from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
 from ...admin.forms import VersionedFormSet
 from ...admin.parts import ResourcePart
 from ...admin.permissions import ResourcePermissions, has_permission
-from ...models import Resource
+from ...models import Resource, object_permissions
 from .descriptions import METADATA
-from .models import Dataset
+from .groups import store_group
+from .models import Dataset, MemberGroup, Membership
+from .permissions import find_memberships
 
 #: On one line.
 _PERIOD = ("temporal_start", "temporal_end")
@@ -23,7 +29,16 @@ class MetadataInline(ResourcePermissions, admin.StackedInline):
     verbose_name = verbose_name_plural = _("About the data")
     classes = ("collapse",)
     can_delete = False
-    fields = [_PERIOD if name == _PERIOD[0] else name for name in METADATA if name != _PERIOD[1]]
+    fields = [
+        "owner_org",
+        *(_PERIOD if name == _PERIOD[0] else name for name in METADATA if name != _PERIOD[1]),
+    ]
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Resource | None = None) -> list[str]:
+        """Let members of an organization change its resources, and not their owner."""
+        permission = "datastore_search.change_resource"
+        is_general = object_permissions.has_permission(request.user, permission)
+        return [] if is_general else ["owner_org"]
 
     def has_add_permission(self, request: HttpRequest, obj: Resource | None = None) -> bool:
         """Use the permission of the resource; a user who adds one may describe it."""
@@ -35,3 +50,58 @@ class MetadataOfResource(ResourcePart):
 
 
 metadata_of_resource = MetadataOfResource()
+
+
+class GroupPermissions:
+    """The permissions in general or for an organization or group, also for its members."""
+
+    @staticmethod
+    def _permits(request: HttpRequest, verb: str, obj: MemberGroup | None) -> bool:
+        """Check a permission; a user who manages some may open the list, which shows those."""
+        permission = f"datastore_search_catalogue.{verb}_membergroup"
+        is_permitted = object_permissions.has_permission(request.user, permission, obj)
+        return is_permitted or (obj is None and find_memberships(request.user, permission).exists())
+
+    def has_view_permission(self, request: HttpRequest, obj: MemberGroup | None = None) -> bool:
+        return self._permits(request, "change", obj)
+
+    def has_change_permission(self, request: HttpRequest, obj: MemberGroup | None = None) -> bool:
+        return self._permits(request, "change", obj)
+
+
+class MembershipInline(GroupPermissions, admin.TabularInline):
+    model = Membership
+    extra = 0
+    raw_id_fields = ("user",)
+    has_add_permission = GroupPermissions.has_change_permission
+    has_delete_permission = GroupPermissions.has_change_permission
+
+
+@admin.register(MemberGroup)
+class MemberGroupAdmin(GroupPermissions, admin.ModelAdmin):
+    inlines = (MembershipInline,)
+    list_display = ("name", "title", "is_organization", "is_deleted")
+    list_filter = ("is_organization", "is_deleted")
+    search_fields = ("name", "title")
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> list[str]:
+        return ["is_organization"] if obj else []
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Refuse: a deleted one keeps its name; the API purges."""
+        return False
+
+    def has_module_permission(self, request: HttpRequest) -> bool:
+        return self.has_change_permission(request)
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[MemberGroup]:
+        """Keep the organizations and groups that the user manages."""
+        rows = super().get_queryset(request)
+        permission = "datastore_search_catalogue.change_membergroup"
+        if object_permissions.has_permission(request.user, permission):
+            return rows
+        return rows.filter(pk__in=find_memberships(request.user, permission).values("group"))
+
+    def save_model(self, request: HttpRequest, obj: MemberGroup, form: Any, change: bool) -> None:
+        obj.pk = obj.pk or str(uuid.uuid4())
+        store_group(obj)

@@ -16,9 +16,11 @@ class CatalogueConfig(ContribAppConfig):
         from ...web.addresses import routes
         from .actions import catalogue_actions
         from .admin import metadata_of_resource
+        from .groups import group_actions
         from .packages import package_actions
         from .resources import (
             NewMembers,
+            check_may_add,
             find_dataset,
             place_resource,
             resource_actions,
@@ -27,10 +29,18 @@ class CatalogueConfig(ContribAppConfig):
         )
         from .sync import has_dataset
 
-        yield actions.entries(*catalogue_actions, *resource_actions, *package_actions)
+        yield actions.entries(
+            *catalogue_actions, *group_actions, *resource_actions, *package_actions
+        )
         yield catalogue.entries(
             CatalogueOfResources(
-                NewMembers, show_resource, find_dataset, place_resource, store_metadata, has_dataset
+                NewMembers,
+                show_resource,
+                find_dataset,
+                place_resource,
+                store_metadata,
+                has_dataset,
+                check_may_add,
             )
         )
         yield parts.entries(metadata_of_resource)

@@ -12,6 +12,7 @@ from typing import Any, Self, TypeVar
 from django import forms
 from django.core.exceptions import ValidationError
 from django.db.models import (
+    Case,
     CharField,
     Count,
     Exists,
@@ -25,6 +26,7 @@ from django.db.models import (
     Subquery,
     Sum,
     Value,
+    When,
     Window,
 )
 from django.db.models.expressions import Combinable, OrderBy
@@ -170,6 +172,9 @@ class Datasets:
         """Keep the datasets with a part in the name or the title."""
         return self._keep(Q(shown_as__icontains=part) | Q(sorted_as__icontains=part))
 
+    def in_group(self, name: str) -> Self:
+        return self._keep(build_fields(self._readable)["groups"](name))
+
     def tagged(self, tag: str) -> Self:
         """Keep the datasets that have a tag, in upper or lower case."""
         return self._keep(match_tag(tag))
@@ -269,13 +274,16 @@ class Datasets:
 
     def list_organizations(self) -> list[Counted[Organization]]:
         """List the organizations; of several titles of a name, the first one is shown."""
-        if self._readable.has_portal_datasets:
-            owned = self._described.exclude(organization={}).values_list("organization")
-            counted = owned.annotate(n=Count("pk"))
-            return _count_groups((Organization(**value), n) for value, n in counted)
-        named = self._described.exclude(publisher="").values_list("publisher")
-        counted = named.annotate(n=Count("pk"))
-        return _count_groups((build_organization(name), n) for name, n in counted)
+        # A statement may have changed the publisher alone.
+        named_as = Case(When(owner_org=None, then=NullIf("publisher", Value(""))))
+        stored = Case(When(named_as=None, then="organization"))
+        named = self._described.annotate(named_as=named_as, stored=stored)
+        counted = named.values_list("named_as", "stored").annotate(n=Count("pk"))
+        return _count_groups(
+            (build_organization(name) if name else Organization(**organization), n)
+            for name, organization, n in counted
+            if name or organization
+        )
 
     def list_groups(self) -> list[Counted[Group]]:
         group = _Unnest("groups", function="jsonb_array_elements", output_field=JSONField())

@@ -79,8 +79,8 @@ def describe_dataset(listed: ListedDataset, addresses: ResourceAddresses) -> dic
         **({"license_url": license_url} if license_url else {}),
         "maintainer": dataset.contact or None,
         "maintainer_email": dataset.contact_email or None,
-        "metadata_created": _write_time(listed.created_at),
-        "metadata_modified": _write_time(listed.modified_at),
+        "metadata_created": write_time(listed.created_at),
+        "metadata_modified": write_time(listed.modified_at),
         "name": dataset.shown_name,
         "notes": (notes or None) if is_published else notes,
         "num_resources": len(listed.resources),
@@ -113,11 +113,11 @@ def describe_resource(
 ) -> dict[str, Any]:
     """Describe a resource; its address is its dump, unless a client has published another."""
     version, metadata = resource.table_version, get_metadata(resource)
-    modified = _write_time(resource.modified_at)
+    modified = write_time(resource.modified_at)
     described = {
         "cache_last_updated": None,
         "cache_url": None,
-        "created": _write_time(resource.created_at),
+        "created": write_time(resource.created_at),
         "description": resource.local_description.text,
         "format": FORMAT,
         "hash": version.fingerprint if version else "",
@@ -172,16 +172,16 @@ def build_url(resource: Resource, addresses: ResourceAddresses) -> str:
     return addresses.build("dump", resource.pk) if is_dump else url
 
 
-def describe_organization(organization: Organization) -> dict[str, Any]:
+def describe_organization(organization: Group) -> dict[str, Any]:
     return {
         "id": organization.id,
         "name": organization.name,
         "title": organization.shown_title,
-        "type": "organization",
+        "type": organization.kind,
         "description": organization.description,
         "image_url": organization.image_url,
         "created": None,
-        "is_organization": True,
+        "is_organization": isinstance(organization, Organization),
         "approval_status": "approved",
         "state": "active",
     }
@@ -215,7 +215,7 @@ def _write_value(value: str | list[str] | date | None) -> str | list[str] | None
     return value if value or isinstance(value, list) else None
 
 
-def _write_time(moment: datetime | None) -> str | None:
+def write_time(moment: datetime | None) -> str | None:
     """Write a time in UTC without an offset, as CKAN does."""
     if moment is None:
         return None

@@ -10,12 +10,15 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any, ClassVar, Final, Self
 
+from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.core.checks import CheckMessage
 from django.core.exceptions import ValidationError
-from django.core.validators import URLValidator
-from django.db import models
+from django.core.validators import MinLengthValidator, RegexValidator, URLValidator
+from django.db import models, router
 from django.db.models.functions import Now
+from django.db.models.signals import post_delete
+from django.dispatch import receiver
 from django.utils.text import slugify
 from django.utils.timezone import is_naive
 from django.utils.translation import gettext_lazy as _
@@ -123,6 +126,106 @@ def build_organization(publisher: str) -> Organization:
 
 def build_id(name: str) -> str:
     return str(uuid.uuid5(_NAMESPACE, name))
+
+
+class MemberGroup(models.Model):
+    """
+    An organization, or a group, that has members; all other ones are texts of datasets alone.
+
+    ``groups.store_group`` saves one, so that its datasets show it as it is then.
+
+    Source: CKAN, whose organizations and groups share one table and their names.
+    """
+
+    id = models.CharField(primary_key=True, max_length=100, editable=False)
+    is_organization = models.BooleanField(
+        _("is an organization"),
+        default=True,
+        help_text=_("Organizations own datasets; groups collect datasets by theme."),
+    )
+    name = models.CharField(
+        _("name"),
+        max_length=100,
+        unique=True,
+        error_messages={"unique": _("Group name already exists in database")},
+        validators=[
+            RegexValidator(
+                r"^[a-z0-9_-]*\Z",
+                _("Must be purely lowercase alphanumeric (ascii) characters and these symbols: -_"),
+            ),
+            MinLengthValidator(2, _("Must be at least 2 characters long")),
+        ],
+        help_text=_("Short, for addresses: lowercase letters, digits, hyphens and underscores."),
+    )
+    title = models.CharField(_("title"), max_length=MAX_TITLE_LENGTH, blank=True)
+    description = models.TextField(_("description"), blank=True)
+    image_url = models.URLField(_("address of a picture"), max_length=500, blank=True)
+    extras = models.JSONField(default=dict, blank=True, editable=False)
+    #: As in CKAN, a deleted one keeps its name; its roles have no effect.
+    is_deleted = models.BooleanField(_("is deleted"), default=False)
+    created_at = models.DateTimeField(_("created"), auto_now_add=True)
+
+    #: A change concerns the answers about its datasets, and lists without them.
+    resource_paths = ("datasets__resource_id", "datasets__parts__resource_id")
+
+    objects = PrimaryManager()
+
+    class Meta:
+        verbose_name = _("organization or group")
+        verbose_name_plural = _("organizations and groups")
+        ordering = ("name",)
+
+    def __str__(self) -> str:
+        return show_bidi_controls(self.title or self.name)
+
+    def clean(self) -> None:
+        super().clean()
+        if self.is_deleted and self.datasets.filter(state=State.ACTIVE).exists():
+            text = _("Organization cannot be deleted while it still has datasets")
+            raise ValidationError(text)
+
+    def to_group(self) -> Group:
+        kind = Organization if self.is_organization else Group
+        return kind(self.name, self.title, self.description, self.image_url, self.pk)
+
+
+class Role(models.TextChoices):
+    """What a member may do.  Source: CKAN's roles."""
+
+    ADMIN = "admin", _("admin: manages the members, too")
+    EDITOR = "editor", _("editor: adds, changes and deletes datasets")
+    MEMBER = "member", _("member: sees private datasets")
+
+
+class Membership(models.Model):
+    group = models.ForeignKey(MemberGroup, models.CASCADE, related_name="memberships")
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        models.DO_NOTHING,  # `_delete_memberships` does it
+        db_constraint=False,  # the users may be in another database
+        verbose_name=_("user"),
+        related_name="+",
+    )
+    role = models.CharField(_("role"), max_length=20, choices=Role, default=Role.MEMBER)
+
+    objects = PrimaryManager()
+
+    class Meta:
+        verbose_name = _("member")
+        verbose_name_plural = _("members")
+        constraints = (
+            models.UniqueConstraint(
+                fields=("group", "user"), name="datastore_search_catalogue_member"
+            ),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.user}: {self.role}"
+
+
+@receiver(post_delete, sender=settings.AUTH_USER_MODEL)
+def _delete_memberships(instance: models.Model, **_more: object) -> None:
+    Membership.objects.using(router.db_for_write(Membership)).filter(user=instance.pk).delete()
 
 
 # Datasets -----------------------------------------------------------------------------------------
@@ -235,7 +338,17 @@ class Dataset(GuardedModel):
         blank=True,
         help_text=_("The day that the data describe."),
     )
-    #: As ``to_json`` writes it; that of the publisher if there is one.
+    #: Its members have permissions for the dataset (``permissions.OrganizationBackend``).
+    owner_org = models.ForeignKey(
+        MemberGroup,
+        models.SET_NULL,
+        verbose_name=_("organization"),
+        null=True,
+        blank=True,
+        related_name="datasets",
+        limit_choices_to={"is_organization": True, "is_deleted": False},
+    )
+    #: As ``to_json`` writes it: the owner, else that of the publisher if there is one.
     organization = models.JSONField(**_OBJECT, editable=False)
     groups = models.JSONField(**_LIST, editable=False)
     version_name = models.CharField(max_length=100, **_TEXT)
@@ -280,7 +393,9 @@ class Dataset(GuardedModel):
 
     def derive(self) -> None:
         """Derive the organization of a publisher, and the ids of organization and groups."""
-        if self.publisher or self.resource_id:
+        if self.owner_org:
+            self.organization = self.owner_org.to_group().to_json()
+        elif self.publisher or self.resource_id:
             organization = build_organization(self.publisher) if self.publisher else None
             self.organization = organization.to_json() if organization else {}
         elif self.organization:

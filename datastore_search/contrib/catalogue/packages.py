@@ -48,6 +48,7 @@ from ...web.addresses import ResourceAddresses
 from .access import find_changeable
 from .datasets import open_readable_datasets
 from .descriptions import describe_dataset, get_metadata_field
+from .groups import find_groups, find_owner_org
 from .models import (
     MAX_TAGS,
     Dataset,
@@ -62,6 +63,7 @@ from .resources import (
     ChangedMembers,
     MetadataField,
     change_resource,
+    check_may_add,
     clean_members,
     lock_dataset,
 )
@@ -231,11 +233,14 @@ def _store_dataset(
     parsed, using = PackageMembers.parse(sent), router.db_for_write(Dataset)
     if "tag_string" in parsed:
         parsed.setdefault("tags", parsed["tag_string"])
+    former_groups = dataset.groups
     for member, column in _COLUMNS.items():
         if is_complete or member in sent or member in parsed:
             setattr(dataset, column, parsed.get(member, get_metadata_field(column).get_default()))
+    dataset.groups = find_groups(request, dataset.groups, former_groups)
     if "owner_org" in sent:
         owner = parsed.get("owner_org")
+        dataset.owner_org = find_owner_org(request, owner, dataset.owner_org_id)
         dataset.organization = find_organization(owner).to_json() if owner else {}
     was_hidden, former = dataset.is_hidden, (dataset.name, dataset.state)
     dataset.is_public = not parsed.get("private", not dataset.is_public)
@@ -278,7 +283,7 @@ def _store_resources(request: Request, dataset: Dataset, sent: Sequence[Mapping[
         known = parts.pop(str(each.get("id", "")).lower(), None)
         try:
             if known is None:
-                check_may_write(request, Resource(), "", "add")
+                check_may_add(request, {"package_id": dataset.pk})
                 known = add_resource(request, {**each, "package_id": dataset.pk}, dataset=dataset)
             else:
                 members = ChangedMembers.parse(each)
@@ -318,7 +323,7 @@ def _writes(parameters: type[ActionParameters], description: Promise) -> Callabl
 
 @_writes(PackageMembers, _("Create a dataset, perhaps with resources."))
 def _package_create(request: Request, sent: Mapping[str, object]) -> Answer:
-    check_may_write(request, Resource(), "", "add")
+    check_may_add(request, {"owner_org": sent.get("owner_org")})
     sent_id = PackageMembers.parse(sent).get("id", str(uuid.uuid4()))
     with begin_write_transaction(connections[router.db_for_write(Dataset)]):
         pk = parse_resource_id(sent_id)

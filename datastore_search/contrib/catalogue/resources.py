@@ -21,7 +21,7 @@ from typing import Any, Final
 from django.contrib.postgres.validators import ArrayMaxLengthValidator
 from django.core.exceptions import ValidationError
 from django.db import connections, router
-from django.db.models import Count, Max
+from django.db.models import Count, Max, Q
 from django.utils import timezone
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
@@ -48,7 +48,7 @@ from ...api.parameters import (
 )
 from ...api.uploads import get_upload, uploads
 from ...database.statements import RowToLock, begin_write_transaction
-from ...field_types import NotOfType, dump_json
+from ...field_types import NotOfType, dump_json, is_storable
 from ...messages.access import UnknownResource
 from ...messages.parameters import InvalidParameter
 from ...messages.requests import MalformedJson
@@ -57,7 +57,8 @@ from ...web.addresses import ResourceAddresses
 from .access import UnknownPackage, find_changeable, is_shown
 from .datasets import find_resource, open_readable_datasets
 from .descriptions import METADATA, describe_resource, get_metadata_field
-from .models import MAX_TAGS, Dataset, get_metadata
+from .groups import find_owner_org
+from .models import MAX_TAGS, Dataset, MemberGroup, get_metadata
 
 
 class MetadataField(ParameterField):
@@ -117,6 +118,9 @@ class TagsField(MetadataField):
 
 
 class MetadataMembers(ResourceMembers):
+    owner_org = ResourceIdField(
+        help_text=_("The organization that owns it, by its id or name; its members have roles.")
+    )
     vars().update(
         {
             name: (TagsField if name == "tags" else MetadataField)(name, help_text=text)
@@ -174,6 +178,7 @@ _DERIVED: Final = {
     *("id", "package_id", "position", "state", "datastore_active", "metadata_modified", "name"),
     *("description", "content_language", "private", "upload", "clear_upload", "force", *METADATA),
     "datastore_load",
+    "owner_org",
 }
 
 #: Formats that CKAN does not write in capitals, and those that it does.  Source: its
@@ -276,8 +281,36 @@ _READERS: Final[Mapping[str, tuple[Callable[[Any], Any], Promise]]] = {
 
 
 def _create(request: Request, sent: Mapping[str, object]) -> Answer:
-    check_may_write(request, Resource(), "", "add")
-    return Answer(show_resource(request, add_resource(request, sent)))
+    new = check_may_add(request, sent)
+    with begin_write_transaction(connections[router.db_for_write(Resource)]):
+        resource = add_resource(request, sent)
+        if not get_metadata(resource).part_of_id:
+            set_owner_org(resource, new.owner_org)
+    return Answer(show_resource(request, resource))
+
+
+def check_may_add(request: Request, sent: Mapping[str, Any]) -> Dataset:
+    """
+    Check the permission to add a resource for the owner of its ``package_id``, or ``owner_org``.
+
+    Returns a row with that owner.  Raises: ``AccessDenied``.
+    """
+    new, name, home = Resource(), sent.get("package_id"), None
+    if isinstance(name, str) and is_storable(name):
+        rows = Dataset.objects.filter(Q(pk=name) | Q(name=name), resource=None)
+        home = rows.order_by("state", "-modified_at").first()
+    owner = home.owner_org if home else find_owner_org(request, sent.get("owner_org"))
+    new.dataset = Dataset(owner_org=owner)
+    check_may_write(request, new, "", "add")
+    return new.dataset
+
+
+def set_owner_org(resource: Resource, owner: MemberGroup | None) -> None:
+    row = get_metadata(resource)
+    if row.owner_org != owner:
+        row.owner_org = owner
+        row.save(using=router.db_for_write(Resource))
+        resource.refresh_from_db(router.db_for_write(Resource), ["modified_at", "version"])
 
 
 def find_dataset(request: Request, name: str) -> Dataset:
@@ -389,6 +422,13 @@ def change_resource(
     if values:
         resource.save(using=using, update_fields=[*values, "modified_at"])
     store_metadata(request, resource, sent, parameters, is_complete=is_complete)
+    row = get_metadata(resource)
+    if "owner_org" in sent and not row.part_of_id:
+        sent_owner = parameters.get("owner_org")
+        owner = find_owner_org(request, sent_owner, row.owner_org_id)
+        if sent_owner and not owner:
+            raise serializers.ValidationError({"owner_org": [_("Organization does not exist")]})
+        set_owner_org(resource, owner)
 
 
 def _delete(request: Request, sent: Mapping[str, object]) -> Answer:

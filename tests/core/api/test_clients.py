@@ -203,7 +203,8 @@ def test_the_sample_in_sql_is_answered_where_there_is_the_action(
     assert answer["success"] is False
     assert answer["error"] == {
         "__type": "Bad Request",
-        "message": "There is no action “datastore_search_sql”.",
+        "message": "There is no action “datastore_search_sql”. There are: "
+        f"{', '.join(sorted(actions))}.",
     }
 
 

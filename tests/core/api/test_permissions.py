@@ -73,12 +73,14 @@ each_write = pytest.mark.parametrize(
     "write", WRITES, ids=[f"{write.action}-{'-'.join(write.sent)}" for write in WRITES]
 )
 
-#: Views and datasets have tests of their own: ``tests/pages/test_saved_views.py`` and
-#: ``tests/catalogue/test_publishing.py``.
+#: Views, datasets, organizations and tokens have tests of their own (``tests/pages``, and in
+#: ``tests/catalogue`` ``test_publishing.py`` and ``test_roles.py``).
 WRITING = [
     name
     for name, action in actions.items()
-    if action.is_writing and "_view_" not in name and not name.startswith(("package_", "dataset_"))
+    if action.is_writing
+    and "_view_" not in name
+    and not name.startswith(("organization_", "group_", "api_token_", "package_", "dataset_"))
 ]
 #: Those that find a resource.
 CHANGING = [name for name in WRITING if name != "resource_create"]

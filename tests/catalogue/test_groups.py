@@ -1,0 +1,276 @@
+"""Organizations and groups as rows: their actions, their members, what datasets show of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.core.checks import run_checks
+from django.test import Client
+
+from datastore_search.contrib.catalogue.models import Dataset, MemberGroup, Membership
+from datastore_search.contrib.catalogue.sync import sync_dataset
+from datastore_search.web.tokens import issue_token
+
+from ..builders import act, make_resource, make_user
+
+pytestmark = pytest.mark.django_db
+
+KINDS = pytest.mark.parametrize("kind", ["organization", "group"])
+
+
+@pytest.fixture
+def token() -> str:
+    permissions = [f"{verb}_membergroup" for verb in ("add", "change", "delete")]
+    return issue_token(
+        make_user("ministry", permissions=(*permissions, "add_resource", "change_resource"))
+    )
+
+
+def call(token: str, action: str, status: int = 200, **sent: Any) -> Any:
+    response = act(Client(), action, sent, token)
+    assert response.status_code == status, response.content
+    return response.json()["result"] if status == 200 else response.json()["error"]
+
+
+@KINDS
+def test_one_is_created_as_in_ckan(token: str, kind: str) -> None:
+    made = call(
+        token,
+        f"{kind}_create",
+        name="hue",
+        title="City of Hue",
+        description="A city",
+        image_url="https://hue.example.org/a.png",
+        extras=[{"key": "region", "value": "centre"}],
+        approval="unknown members are ignored",
+    )
+
+    (member,) = made.pop("users")
+    assert (member["name"], member["capacity"]) == ("ministry", "admin")
+    assert "email" not in member
+    assert made.pop("created")
+    assert made.pop("id") == MemberGroup.objects.get(name="hue").pk
+    assert made == {
+        "approval_status": "approved",
+        "description": "A city",
+        "display_name": "City of Hue",
+        "extras": [{"key": "region", "value": "centre"}],
+        "groups": [],
+        "image_display_url": "https://hue.example.org/a.png",
+        "image_url": "https://hue.example.org/a.png",
+        "is_organization": kind == "organization",
+        "name": "hue",
+        "num_followers": 0,
+        "package_count": 0,
+        "state": "active",
+        "tags": [],
+        "title": "City of Hue",
+        "type": kind,
+    }
+    assert call("", f"{kind}_list") == ["hue"]
+    assert call("", f"{kind}_show", id="hue")["title"] == "City of Hue"
+
+
+@KINDS
+@pytest.mark.parametrize(
+    ("sent", "error"),
+    [
+        ({}, {"name": ["Missing value"]}),
+        ({"name": "taken"}, {"name": ["Group name already exists in database"]}),
+        ({"name": "new", "id": "t"}, {"id": ["Id already exists"]}),
+        ({"name": "a"}, {"name": ["Must be at least 2 characters long"]}),
+        (
+            {"name": "A b"},
+            {
+                "name": [
+                    "Must be purely lowercase alphanumeric (ascii) characters and these symbols: -_"
+                ]
+            },
+        ),
+        ({"name": "new", "image_url": "javascript:x"}, {"image_url": ["Enter a valid URL."]}),
+    ],
+)
+def test_one_is_refused_as_in_ckan(
+    token: str, kind: str, sent: dict[str, Any], error: dict[str, Any]
+) -> None:
+    MemberGroup.objects.create(pk="t", name="taken", is_organization=kind == "group")
+
+    refused = call(token, f"{kind}_create", 409, **sent)
+
+    assert refused == {"__type": "Validation Error", **error}
+
+
+def test_the_name_of_a_deleted_one_stays_taken_until_it_is_purged(token: str) -> None:
+    call(token, "organization_create", name="hue")
+
+    assert call(token, "organization_delete", id="hue") is None
+    call("", "organization_show", 404, id="hue")
+    assert call(token, "organization_show", id="hue")["state"] == "deleted"
+    assert call(token, "organization_list") == []
+    taken = call(token, "organization_create", 409, name="hue")
+    assert taken["name"] == ["Group name already exists in database"]
+    assert call(token, "organization_purge", id="hue") is None
+    call(token, "organization_purge", 404, id="hue")
+    call(token, "organization_create", name="hue")
+
+
+@KINDS
+def test_an_update_keeps_what_is_not_sent_but_extras(token: str, kind: str) -> None:
+    extras = [{"key": "a", "value": "b"}]
+    call(token, f"{kind}_create", name="hue", description="A city", extras=extras)
+
+    patched = call(token, f"{kind}_patch", id="hue", title="Hue")
+    updated = call(token, f"{kind}_update", id="hue", name="hue-city")
+
+    assert (patched["title"], patched["extras"]) == ("Hue", extras)
+    assert (updated["title"], updated["extras"], updated["description"]) == ("Hue", [], "A city")
+    call(token, f"{kind}_show", 404, id="hue")
+    assert call(token, f"{kind}_patch", id=updated["id"], title="")["display_name"] == "hue-city"
+
+
+def test_datasets_show_their_organization_and_groups_as_they_are_now(token: str) -> None:
+    call(token, "organization_create", name="hue", title="Hue")
+    call(token, "group_create", name="water", title="Water")
+    water = MemberGroup.objects.get(name="water")
+    own = Dataset(id="rivers", name="rivers", groups=[water.to_group().to_json()], is_public=True)
+    sync_dataset(own)
+    Dataset.objects.filter(pk="rivers").update(owner_org=MemberGroup.objects.get(name="hue"))
+    resource = make_resource(name="lakes", owner_org=MemberGroup.objects.get(name="hue"))
+    before = resource.version
+
+    call(token, "organization_patch", id="hue", name="hue-city", title="City of Hue")
+    call(token, "group_patch", id="water", title="Waters")
+
+    for name in ("rivers", "lakes"):
+        shown = call("", "package_show", id=name)
+        assert shown["organization"]["title"] == "City of Hue"
+        assert shown["owner_org"] == shown["organization"]["id"]
+    resource.refresh_from_db()
+    assert resource.version > before
+    assert call("", "package_show", id="rivers")["groups"][0]["title"] == "Waters"
+    assert [each["name"] for each in call("", "group_package_show", id="water")] == ["rivers"]
+    listed = call("", "organization_show", id="hue-city", include_datasets=True)
+    assert {each["name"] for each in listed["packages"]} == {"rivers", "lakes"}
+    assert listed["package_count"] == 2
+    refused = call(token, "organization_delete", 409, id="hue-city")
+    assert refused["message"] == "Organization cannot be deleted while it still has datasets"
+    call(token, "organization_purge", 409, id="hue-city")
+    call(token, "group_delete", id="water")
+    assert call("", "package_show", id="rivers")["groups"] == []
+
+
+def test_an_organization_of_texts_is_listed_and_can_become_a_row(token: str) -> None:
+    make_resource(name="lakes", publisher="City of Hue")
+    named = call("", "organization_show", id="city-of-hue")
+
+    made = call(token, "organization_create", name="city-of-hue", description="A city")
+
+    assert (named["package_count"], named["created"]) == (1, None)
+    assert made["id"] == named["id"]
+    shown = call("", "organization_show", id="city-of-hue")
+    assert (shown["description"], shown["package_count"]) == ("A city", 1)
+    assert call("", "organization_list") == ["city-of-hue"]
+
+
+@KINDS
+def test_members_are_added_changed_and_removed(token: str, kind: str) -> None:
+    row = call(token, f"{kind}_create", name="hue")
+    lan = make_user("lan")
+
+    added = call(token, f"{kind}_member_create", id="hue", username="lan", role="member")
+    changed = call(token, f"{kind}_member_create", id="hue", username=str(lan.pk), role="editor")
+
+    assert changed == {
+        "id": added["id"],
+        "table_name": "user",
+        "table_id": str(lan.pk),
+        "capacity": "editor",
+        "group_id": row["id"],
+        "state": "active",
+    }
+    assert Membership.objects.get(user=lan).role == "editor"
+    assert call(token, f"{kind}_member_delete", id="hue", username="lan") is None
+    assert call(token, f"{kind}_member_delete", id="hue", username="lan") is None
+    assert not Membership.objects.filter(user=lan).exists()
+
+
+@pytest.mark.parametrize(
+    ("sent", "names"),
+    [
+        ({"id": "hue"}, {"username", "role"}),
+        ({"id": "hue", "username": "nobody", "role": "editor"}, {"username"}),
+        ({"id": "hue", "username": "lan", "role": "king"}, {"role"}),
+        ({"id": "nope", "username": "lan", "role": "editor"}, {"id"}),
+    ],
+)
+def test_a_member_is_refused_as_in_ckan(token: str, sent: dict[str, Any], names: set[str]) -> None:
+    call(token, "organization_create", name="hue")
+    make_user("lan")
+
+    refused = call(token, "organization_member_create", 409, **sent)
+
+    assert refused.keys() - {"__type"} == names
+
+
+@pytest.mark.parametrize(
+    ("permission", "roles"),
+    [
+        (None, {"member", "editor", "admin"}),
+        ("read", {"member", "editor", "admin"}),
+        ("create_dataset", {"editor", "admin"}),
+        ("update_dataset", {"editor", "admin"}),
+        ("delete", {"admin"}),
+        ("nope", {"admin"}),
+    ],
+)
+def test_users_find_their_organizations_by_permission(
+    permission: str | None, roles: set[str]
+) -> None:
+    user = make_user("lan")
+    for name in ("member", "editor", "admin", "none"):
+        row = MemberGroup.objects.create(pk=name, name=name)
+        if name != "none":
+            Membership.objects.create(group=row, user=user, role=name)
+    sent: dict[str, Any] = {"permission": permission} if permission else {}
+
+    found = call(issue_token(user), "organization_list_for_user", **sent)
+
+    assert {each["name"] for each in found} == roles
+    assert all(each["capacity"] == each["name"] for each in found)
+    assert call("", "organization_list_for_user", **sent) == []
+
+
+def test_a_user_who_is_deleted_is_no_member(token: str) -> None:
+    call(token, "organization_create", name="hue")
+
+    User.objects.get(username="ministry").delete()
+
+    assert not Membership.objects.exists()
+
+
+def test_the_owner_of_a_resource_is_given_by_name_or_id(token: str) -> None:
+    row = call(token, "organization_create", name="hue", title="Hue")
+
+    made = call(token, "resource_create", name="Lakes", owner_org="hue")
+
+    def show_owner(**sent: Any) -> Any:
+        call(token, "resource_patch", id=made["id"], **sent)
+        return call(token, "package_show", id=made["id"])["owner_org"]
+
+    shown = call(token, "package_show", id=made["id"])
+    assert (shown["owner_org"], shown["organization"]["name"]) == (row["id"], "hue")
+    assert show_owner(owner_org=row["id"]) == row["id"]
+    assert show_owner(description="Their depths") == row["id"]
+    assert show_owner(owner_org="") is None
+    unknown = call(token, "resource_patch", 409, id=made["id"], owner_org="nope")
+    assert unknown["owner_org"] == ["Organization does not exist"]
+
+
+def test_a_portal_without_the_backend_is_warned(settings: Any) -> None:
+    assert "datastore_search.W026" not in {each.id for each in run_checks()}
+
+    settings.AUTHENTICATION_BACKENDS = settings.AUTHENTICATION_BACKENDS[:1]
+
+    assert "datastore_search.W026" in {each.id for each in run_checks()}
