@@ -14,10 +14,11 @@ import requests
 from ckanapi import RemoteCKAN
 
 from datastore_search.contrib.files.models import Load, ResourceFile
+from datastore_search.web.tokens import issue_token
 
-from ..builders import make_writer_token
+from ..builders import make_user, make_writer_token
 from ..processes import run_program
-from .test_clients import CKANAPI, PROGRAMS
+from .test_clients import CKANAPI, PROGRAMS, run_ckanapi
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -80,6 +81,42 @@ def test_the_command_ckanapi_sends_a_file(portal: str, token: str, file: Path) -
 
     assert done.returncode == 0, done.stderr
     check_published(json.loads(done.stdout))
+
+
+def test_the_command_ckanapi_loads_dumps_and_deletes(portal: str, tmp_path: Path) -> None:
+    """Source: row 16 of the scripts that publish: a portal is dumped, and loaded into another."""
+    token = issue_token(make_user("publisher", is_superuser=True))
+    lines: dict[str, dict[str, Any]] = {
+        "organizations": {"name": "hue", "title": "City of Huế", "image_url": "", "users": []},
+        "groups": {"name": "water", "title": "Water", "description": "Rivers and lakes"},
+        "datasets": {
+            "name": "dams",
+            "title": "Dams",
+            "owner_org": "hue",
+            "groups": [{"name": "water"}],
+            "resources": [{"name": "map", "url": "https://example.org/map.pdf", "format": "PDF"}],
+        },
+    }
+    for kind, sent in lines.items():
+        path = tmp_path / f"{kind}.jsonl"
+        for title in (sent["title"], f"{sent['title']} 2026"):
+            path.write_text(json.dumps({**sent, "title": title}), encoding="utf-8")
+            run_ckanapi(portal, "load", kind, "-I", str(path), "-a", token, "-q")
+        dumped = json.loads(run_ckanapi(portal, "dump", kind, str(sent["name"]), "-q"))
+        assert dumped["title"] == f"{sent['title']} 2026"
+        path.write_text(json.dumps(dumped), encoding="utf-8")
+        run_ckanapi(portal, "load", kind, "-I", str(path), "-a", token, "-q")
+
+    dams = RemoteCKAN(portal).action.package_show(id="dams")
+    assert dams["organization"]["title"] == "City of Huế 2026"
+    assert [each["display_name"] for each in dams["groups"]] == ["Water 2026"]
+    assert [each["url"] for each in dams["resources"]] == ["https://example.org/map.pdf"]
+    for kind in reversed(lines):
+        run_ckanapi(portal, "delete", kind, str(lines[kind]["name"]), "-a", token, "-q")
+    found = RemoteCKAN(portal, apikey=token)
+    assert "dams" not in found.action.package_list()
+    assert "hue" not in found.action.organization_list()
+    assert "water" not in found.action.group_list()
 
 
 def test_curl_sends_a_file_twice_as_a_java_client_does(portal: str, token: str, file: Path) -> None:
