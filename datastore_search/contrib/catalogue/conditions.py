@@ -210,14 +210,18 @@ def order_datasets(readable: Readable, terms: Sequence[SortTerm]) -> list[OrderB
 
 
 def match_dataset_word(word: str) -> Q:
-    texts = (
+    return Q(resource=None) & (_match_dataset_texts(word) | _match_metadata(word, str))
+
+
+def _match_dataset_texts(word: str) -> Q:
+    translated = Q(IContains(_JsonList.of_path("translations", "$.*.*"), word))
+    return (
         Q(name__icontains=word)
         | Q(title__icontains=word)
         | Q(notes__icontains=word)
-        | Q(IContains(_JsonList.of_path("translations", "$.*.*"), word))
+        | ~Q(translations={}) & translated  # most rows have none
         | Q(IContains(_read_member("title", "organization"), word))
     )
-    return Q(resource=None) & (texts | _match_metadata(word, str))
 
 
 def _match_metadata(word: str, of_dataset: Callable[[str], str]) -> Q:
@@ -237,7 +241,7 @@ def build_fields(readable: Readable) -> Fields:
         if not word:
             return EVERYTHING
         found = _match_texts(word, owner) | _match_metadata(word, readable.of_dataset)
-        of_portal = readable.of_portal(match_dataset_word(word))
+        of_portal = readable.of_portal(Q(resource=None) & _match_dataset_texts(word))
         return found | of_portal | readable.match_parts(match_word(word))
 
     def match_part(name: str, of_resource: str, text: str) -> Q:
