@@ -68,10 +68,13 @@ def pytest_xdist_auto_num_workers() -> int:
     return min(_PROCESSES_PER_PROCESSOR * (os.cpu_count() or 1), _MAX_PROCESSES)
 
 
-def pytest_report_header() -> str:
-    """Say whether Citus itself is tested: a build of it takes minutes, and no package has one."""
-    build = os.environ.get("CITUS_BIN")
-    return f"citus: {build or 'the tests in tests/citus do not run: CITUS_BIN names no build'}"
+def pytest_report_header() -> list[str]:
+    """Say whether Citus is tested, of which no package has a build, and whether by CKAN's tests."""
+    build, source = os.environ.get("CITUS_BIN"), os.environ.get("CKAN_SOURCE")
+    return [
+        f"citus: {build or 'the tests in tests/citus do not run: CITUS_BIN names no build'}",
+        f"ckan: {source or 'CKAN’s own tests do not run: CKAN_SOURCE names no checkout'}",
+    ]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
