@@ -18,7 +18,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from decimal import Decimal
 from functools import lru_cache, partial
-from itertools import accumulate
+from itertools import accumulate, chain
 from string import whitespace
 from typing import Any, ClassVar, Final, cast
 
@@ -400,6 +400,21 @@ class NamesField(ParameterField):
         if not all(isinstance(part, str) for part in parts):
             self.fail("invalid")
         return parts
+
+
+class IndexesField(NamesField):
+    """Names as ``NamesField`` reads them; CKAN's index of several fields is one of each."""
+
+    json_schema = {
+        "type": "array",
+        "items": {"anyOf": [{"type": "string"}, NamesField.json_schema]},
+    }
+
+    def split(self, data: object) -> list[str]:
+        if isinstance(data, list):
+            lists = (part if isinstance(part, list) else [part] for part in data)
+            data = list(chain.from_iterable(lists))
+        return list(dict.fromkeys(super().split(data)))
 
 
 class JsonNamesField(NamesField):

@@ -65,14 +65,18 @@ def make_file(name: str = "levels.csv", content: bytes = CSV) -> SimpleUploadedF
 
 
 def test_a_publishing_tool_downloads_what_it_sent_and_describes_its_fields(send: Script) -> None:
-    made = send("resource_create", package_id="gauges", name="levels", url="", description="d")
+    sent = {"package_id": "gauges", "name": "levels", "url": "", "url_type": "datastore"}
+    made = send("resource_create", **sent, description="d")
     info = {"label": "Station", "notes": "n", "type_override": "text"}
     fields = [{"id": "station", "type": "text", "info": info}]
     send("datastore_create", resource_id=made["id"], force="True", fields=fields)
+    filled = send("resource_show", id=made["id"])
     changed = send("resource_update", id=made["id"], name="levels", upload=make_file())
 
     downloaded = Client().get(changed["url"], headers=send.headers)
 
+    assert made["last_modified"] is None
+    assert filled["last_modified"] == filled["metadata_modified"]
     assert b"".join(downloaded.streaming_content) == CSV  # type: ignore[attr-defined]  # of files
     assert send("package_delete", id="gauges") is None
     assert send("package_show", id="gauges")["state"] == "deleted"
@@ -85,14 +89,18 @@ def test_an_etl_program_fills_a_resource_that_it_describes_afterwards(send: Scri
     fields = [{"id": "station", "type": "text"}, {"id": "level", "type": "numeric"}]
     records = [{"station": "Ben Ngu", "level": 1.5}, {"station": "Kim Long", "level": 0.25}]
 
-    created = send("datastore_create", resource_id=made["id"], force=True, fields=fields)
+    indexes = [["station", "level"], "level"]
+    sent = {"resource_id": made["id"], "force": True, "fields": fields}
+    created = send("datastore_create", **sent, indexes=indexes)
     send("datastore_upsert", resource_id=made["id"], method="insert", force=True, records=records)
     sent = {"url": "https://example.org/levels", "last_modified": "2026-01-01T00:00:00"}
     patched = send("resource_patch", id=made["id"], url_type="", **sent)
 
-    assert created["resource_id"] == made["id"]
+    assert (created["resource_id"], created["indexes"]) == (made["id"], ["station", "level"])
     assert (patched["url"], patched["last_modified"]) == (sent["url"], "2026-01-01T00:00:00")
     assert send("datastore_search", resource_id=made["id"])["total"] == 2
+    found = send("datastore_search_sql", sql=f'SELECT station FROM public."{made["id"]}"')
+    assert found["records"] == [{"station": "Ben Ngu"}, {"station": "Kim Long"}]
     assert send("datastore_delete", resource_id=made["id"], force=True)
 
 

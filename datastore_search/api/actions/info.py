@@ -104,7 +104,7 @@ def _describe_table(read: ConsistentRead) -> dict[str, Any]:
         "size": size,
         "idx_size": indexes_size,
         "db_size": database_size,
-        "aliases": list(aliases.values_list("name", flat=True)),
+        "aliases": list(aliases.order_by("-pk").values_list("name", flat=True)),
     }
 
 

@@ -46,6 +46,7 @@ from ..parameters import (
     FieldsField,
     GivenFiltersField,
     IgnoredField,
+    IndexesField,
     NamesField,
     ObjectField,
     RecordsField,
@@ -159,7 +160,7 @@ class CreateParameters(RecordsParameters):
             "given, the key stays."
         )
     )
-    indexes = NamesField(
+    indexes = IndexesField(
         MAX_INDEXES,
         help_text=_(
             "Fields whose order is indexed; equality is indexed for every field. If not given, the"

@@ -133,13 +133,14 @@ def describe_resource(
     if (members := metadata.members) is not None:
         if version and not members.get("url"):
             members = {**members, "url_type": "datastore"}
+        is_table = members.get("url_type") == "datastore"
         described = {
             **{name: value for name, value in described.items() if name not in METADATA or value},
             "format": "",
             "hash": "",
             "mimetype": None,
             "url_type": None,
-            "last_modified": modified if members.get("url_type") == "datastore" else None,
+            "last_modified": modified if version and is_table else None,
             **{
                 name: value
                 for name, value in members.items()

@@ -114,6 +114,9 @@ def parse(text: str) -> exp.Query:
         tree = tree.this
     if not isinstance(tree, exp.Select | exp.SetOperation):
         raise InvalidStatement("unsupported", word=_name_word(tree))
+    for table in tree.find_all(exp.Table):
+        if table.db == "public":  # the schema of CKAN's tables
+            table.set("db", None)
     for node in tree.walk():
         _check_node(node)
     whole = [
