@@ -90,9 +90,9 @@ def test_an_etl_program_fills_a_resource_that_it_describes_afterwards(send: Scri
     records = [{"station": "Ben Ngu", "level": 1.5}, {"station": "Kim Long", "level": 0.25}]
 
     indexes = [["station", "level"], "level"]
-    sent = {"resource_id": made["id"], "force": True, "fields": fields}
-    created = send("datastore_create", **sent, indexes=indexes)
-    send("datastore_upsert", resource_id=made["id"], method="insert", force=True, records=records)
+    table = {"resource_id": made["id"], "force": True}
+    created = send("datastore_create", **table, fields=fields, indexes=indexes)
+    send("datastore_upsert", **table, method="insert", records=records)
     sent = {"url": "https://example.org/levels", "last_modified": "2026-01-01T00:00:00"}
     patched = send("resource_patch", id=made["id"], url_type="", **sent)
 
@@ -101,7 +101,7 @@ def test_an_etl_program_fills_a_resource_that_it_describes_afterwards(send: Scri
     assert send("datastore_search", resource_id=made["id"])["total"] == 2
     found = send("datastore_search_sql", sql=f'SELECT station FROM public."{made["id"]}"')
     assert found["records"] == [{"station": "Ben Ngu"}, {"station": "Kim Long"}]
-    assert send("datastore_delete", resource_id=made["id"], force=True)
+    assert send("datastore_delete", **table)
 
 
 def test_ckanr_creates_a_file_and_a_table(send: Script) -> None:

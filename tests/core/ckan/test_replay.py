@@ -17,6 +17,7 @@ import pytest
 from django.db import transaction
 from django.test import Client
 
+from datastore_search.api.actions import actions
 from datastore_search.models import Resource
 
 from ...builders import act, make_writer_token
@@ -63,8 +64,9 @@ class Site:
         self.client = Client(raise_request_exception=False)
         self.token = make_writer_token()
         self.ids = {"dataset": f"dataset-{uuid.uuid4()}"}
-        sent = {"name": self.ids["dataset"]}
-        assert act(self.client, "package_create", sent, self.token).status_code == 200
+        if "package_create" in actions:  # without the catalogue, there are no datasets
+            sent = {"name": self.ids["dataset"]}
+            assert act(self.client, "package_create", sent, self.token).status_code == 200
         for table in TABLES:
             self.make_resource(table.name)
         for table in TABLES:
