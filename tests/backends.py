@@ -103,6 +103,8 @@ class CollectMineBackend(ModelBackend):
 @contextmanager
 def install_guardian() -> Iterator[None]:
     """Install django-guardian; its tables end with the transaction of the caller."""
+    organizations = "datastore_search.contrib.catalogue"
+    has_organizations = apps.is_installed(organizations)
     values = {
         "ANONYMOUS_USER_NAME": None,
         "GUARDIAN_MONKEY_PATCH_USER": False,
@@ -110,7 +112,7 @@ def install_guardian() -> Iterator[None]:
         "AUTHENTICATION_BACKENDS": [
             "django.contrib.auth.backends.ModelBackend",
             "guardian.backends.ObjectPermissionBackend",
-            "datastore_search.contrib.catalogue.permissions.OrganizationBackend",
+            *([f"{organizations}.permissions.OrganizationBackend"] if has_organizations else []),
         ],
     }
     # The app reads its settings when it is installed.

@@ -52,6 +52,8 @@ _PARTS: dict[str, list[Case]] = {
 }
 _part = ""
 for _case in CASES:
+    if _case.name == "resource/unknown dataset" and "package_create" not in actions:
+        continue  # without the catalogue, there are no datasets
     _group = _case.name.partition("/")[0]
     _part = _group if _group in _PARTS else _part
     _PARTS[_part].append(_case)
@@ -64,7 +66,7 @@ class Site:
         self.client = Client(raise_request_exception=False)
         self.token = make_writer_token()
         self.ids = {"dataset": f"dataset-{uuid.uuid4()}"}
-        if "package_create" in actions:  # without the catalogue, there are no datasets
+        if "package_create" in actions:
             sent = {"name": self.ids["dataset"]}
             assert act(self.client, "package_create", sent, self.token).status_code == 200
         for table in TABLES:
