@@ -897,7 +897,7 @@ def test_a_copy_from_before_a_resource_turned_private_is_not_confirmed(
     Resource.objects.filter(pk=portal.hidden.pk).update(private=False, modified_at=old)
     before = {name: DOORS[name].send(portal, visitor) for name in READING_DOORS}
     for answer in before.values():
-        answer.close()  # a file that is sent, too
+        read_text(answer)  # a file that is sent is closed at its end
     # Without a signal, as a change by another worker: the caches of this one are not emptied.
     Resource.objects.filter(pk=portal.hidden.pk).update(private=True)
 
