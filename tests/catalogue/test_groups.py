@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from time import sleep
 from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
 from django.core.checks import run_checks
+from django.db import connection, transaction
 from django.test import Client
 
 from datastore_search.contrib.catalogue.models import Dataset, MemberGroup, Membership
 from datastore_search.contrib.catalogue.sync import sync_dataset
+from datastore_search.database.statements import fetch_value, lock_aliases
 from datastore_search.web.tokens import issue_token
 
 from ..builders import act, make_resource, make_user
@@ -274,3 +279,72 @@ def test_a_portal_without_the_backend_is_warned(settings: Any) -> None:
     settings.AUTHENTICATION_BACKENDS = settings.AUTHENTICATION_BACKENDS[:1]
 
     assert "datastore_search.W026" in {each.id for each in run_checks()}
+
+
+# At once ------------------------------------------------------------------------------------------
+
+
+def wait_for_lock() -> None:
+    for _attempt in range(500):
+        if fetch_value(connection, "SELECT count(*) FROM pg_locks WHERE NOT granted"):
+            return
+        sleep(0.01)
+    raise TimeoutError
+
+
+@pytest.mark.django_db(transaction=True)
+@KINDS
+def test_one_is_renamed_while_its_dataset_is_changed(token: str, kind: str) -> None:
+    row = call(token, f"{kind}_create", name="hue")
+    members = {"owner_org": "hue"} if kind == "organization" else {"groups": [{"name": "hue"}]}
+    call(token, "package_create", name="papers", **members)
+
+    def rename() -> None:
+        with closing(connection):
+            call(token, f"{kind}_patch", id="hue", title="City of Hue")
+
+    with ThreadPoolExecutor() as pool:
+        with transaction.atomic():
+            dataset = Dataset.objects.select_for_update().get(name="papers")
+            renamed = pool.submit(rename)
+            wait_for_lock()
+            lock_aliases(connection)  # as a request that names the dataset
+            dataset.owner_org, dataset.organization = None, {"name": "vinh"}
+            dataset.groups = [*dataset.groups, {"name": "roads"}]
+            dataset.save()
+        renamed.result()
+
+    dataset.refresh_from_db()
+    assert dataset.organization["name"] == "vinh"
+    *former, new = dataset.groups
+    shown = {"id": row["id"], "name": "hue", "title": "City of Hue"}
+    assert (former, new["name"]) == ([shown] if kind == "group" else [], "roads")
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize(
+    ("action", "sent", "status"),
+    [
+        ("package_create", {"name": "papers", "owner_org": "hue"}, 200),
+        ("organization_member_create", {"id": "hue", "username": "new", "role": "editor"}, 404),
+    ],
+)
+def test_what_names_an_organization_waits_for_its_purge(
+    token: str, action: str, sent: dict[str, Any], status: int
+) -> None:
+    call(token, "organization_create", name="hue")
+    make_user("new")
+
+    def send() -> None:
+        with closing(connection):
+            call(token, action, status, **sent)
+
+    with ThreadPoolExecutor() as pool:
+        with transaction.atomic():
+            row = MemberGroup.objects.select_for_update().get(name="hue")
+            sending = pool.submit(send)
+            wait_for_lock()
+            row.delete()
+        sending.result()
+
+    assert not Dataset.objects.exclude(owner_org=None).exists()

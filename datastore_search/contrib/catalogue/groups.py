@@ -30,7 +30,7 @@ from ...api.parameters import (
     TextField,
     make_printable,
 )
-from ...database.statements import begin_write_transaction, lock_aliases
+from ...database.statements import RowToLock, begin_write_transaction, lock_aliases
 from ...messages.access import AccessDenied, UnknownResource
 from ...models.object_permissions import has_permission
 from .datasets import Datasets
@@ -141,18 +141,22 @@ def list_groups_of_user(request: Request, kind: Kind, permission: str) -> list[d
 
 
 def find_owner_org(
-    request: Request, sent: object, current: str | None = None
+    request: Request, sent: object, current: str | None = None, *, is_locked: bool = False
 ) -> MemberGroup | None:
     """
     Find the organization, by its id or name, that shall own a dataset; ``current`` is the owner's.
 
+    If it ``is_locked``, another one than the owner cannot be deleted before the transaction ends.
     None if there is no row: an organization may be a text of datasets alone.
 
     Raises: ``OwnerDenied`` for one in which the user may not add datasets.
     """
     if sent in (None, ""):
         return None
-    row = find_rows(Organization, str(sent)[:100]).filter(is_deleted=False).first()
+    rows = find_rows(Organization, str(sent)[:100]).filter(is_deleted=False)
+    row = rows.first()
+    if row and row.pk != current and is_locked:
+        row = rows.select_for_update(no_key=True).first()
     if row is None:
         return None
     user = get_reader(request)
@@ -196,23 +200,27 @@ def store_group(row: MemberGroup) -> None:
     """
     using = router.db_for_write(MemberGroup)
     with begin_write_transaction(connections[using]):
+        has_row = (
+            Q(owner_org=row.pk) if row.is_organization else Q(groups__contains=[{"id": row.pk}])
+        )
+        rows = Dataset.objects.using(using).filter(has_row).order_by("pk")
+        locked = rows.select_for_update(of=("self",), no_key=True)
+        # In the order of ``sync_dataset``: datasets, resources and their rows, names.
+        homes = [each.pk for each in locked.filter(resource=None)]
+        lock_resources(using, Q(dataset__in=rows) | Q(dataset__part_of__in=homes))
+        list(MemberGroup.objects.using(using).select_for_update().filter(pk=row.pk))
         lock_aliases(connections[using])  # one transaction gives names at a time
         row.full_clean()
         row.save(using=using)
         shown = None if row.is_deleted else row.to_group().to_json()
-        rows = Dataset.objects.using(using)
-        if row.is_organization:
-            found = list(rows.filter(owner_org=row).exclude(organization=shown))
-        else:
-            found = list(rows.filter(groups__contains=[{"id": row.pk}]))
-        # In the order of ``sync_dataset``.
-        lock_resources(using, Q(dataset__in=found) | Q(dataset__part_of__in=found))
+        found = list(locked.exclude(organization=shown) if row.is_organization else locked)
         for each in found:
             if row.is_organization:
                 each.organization = shown or {}
             others = (shown if group["id"] == row.pk else group for group in each.groups)
             each.groups = [group for group in others if group]
-        rows.bulk_update(found, ["organization", "groups"], batch_size=1_000)
+        columns = ["organization", "groups"]
+        Dataset.objects.using(using).bulk_update(found, columns, batch_size=1_000)
 
 
 # Parameters ---------------------------------------------------------------------------------------
@@ -344,7 +352,11 @@ def _create_member(kind: Kind, request: Request, sent: Mapping[str, object]) -> 
     user = find_user(parsed["username"])
     if user is None:
         raise serializers.ValidationError({"username": [_("User not found")]})
-    with begin_write_transaction(connections[router.db_for_write(MemberGroup)]):
+    connection = connections[router.db_for_write(MemberGroup)]
+    locked = RowToLock(MemberGroup._meta.db_table, row.pk)
+    with begin_write_transaction(connection, locked) as is_found:
+        if not is_found:  # another request has purged it just now
+            raise UnknownGroup(group=make_printable(parsed["id"]))
         values = {"role": parsed["role"]}
         member, _is_new = row.memberships.update_or_create(user_id=user.pk, defaults=values)
     return Answer(

@@ -425,7 +425,7 @@ def change_resource(
     row = get_metadata(resource)
     if "owner_org" in sent and not row.part_of_id:
         sent_owner = parameters.get("owner_org")
-        owner = find_owner_org(request, sent_owner, row.owner_org_id)
+        owner = find_owner_org(request, sent_owner, row.owner_org_id, is_locked=True)
         if sent_owner and not owner:
             raise serializers.ValidationError({"owner_org": [_("Organization does not exist")]})
         set_owner_org(resource, owner)
