@@ -281,6 +281,18 @@ def test_a_portal_without_the_backend_is_warned(settings: Any) -> None:
     assert "datastore_search.W026" in {each.id for each in run_checks()}
 
 
+def test_no_name_is_the_id_of_another_and_no_id_its_name(token: str) -> None:
+    vinh = call(token, "organization_create", name="vinh")
+    call(token, "organization_create", name="hue")
+
+    for action, sent in (
+        ("organization_patch", {"id": "hue", "name": vinh["id"]}),
+        ("organization_create", {"id": "vinh", "name": "another"}),
+    ):
+        refused = call(token, action, 409, **sent)
+        assert refused["name"] == ["Group name already exists in database"]
+
+
 # At once ------------------------------------------------------------------------------------------
 
 

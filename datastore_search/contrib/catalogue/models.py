@@ -180,6 +180,10 @@ class MemberGroup(models.Model):
 
     def clean(self) -> None:
         super().clean()
+        others = MemberGroup.objects.exclude(pk=self.pk)
+        if others.filter(models.Q(pk=self.name) | models.Q(name=self.pk)).exists():
+            # Clients name a row by either.
+            raise ValidationError({"name": MemberGroup.name.field.error_messages["unique"]})
         if self.is_deleted and self.datasets.filter(state=State.ACTIVE).exists():
             text = _("Organization cannot be deleted while it still has datasets")
             raise ValidationError(text)
