@@ -293,6 +293,14 @@ def test_no_name_is_the_id_of_another_and_no_id_its_name(token: str) -> None:
         assert refused["name"] == ["Group name already exists in database"]
 
 
+@pytest.mark.parametrize("action", ["package_create", "resource_create"])
+def test_an_owner_with_a_character_that_cannot_be_stored_is_refused(
+    token: str, action: str
+) -> None:
+    for owner in ("a\0", "\ud800"):
+        assert set(call(token, action, 409, name="new", owner_org=owner)) >= {"owner_org"}
+
+
 # At once ------------------------------------------------------------------------------------------
 
 

@@ -31,6 +31,7 @@ from ...api.parameters import (
     make_printable,
 )
 from ...database.statements import RowToLock, begin_write_transaction, lock_aliases
+from ...field_types import is_storable
 from ...messages.access import AccessDenied, UnknownResource
 from ...models.object_permissions import has_permission
 from .datasets import Datasets
@@ -151,7 +152,7 @@ def find_owner_org(
 
     Raises: ``OwnerDenied`` for one in which the user may not add datasets.
     """
-    if sent in (None, ""):
+    if sent in (None, "") or not is_storable(sent):  # the parameters refuse such a text
         return None
     rows = find_rows(Organization, str(sent)[:100]).filter(is_deleted=False)
     row = rows.first()
