@@ -11,7 +11,7 @@ from django.contrib.auth.models import Permission
 from django.test import Client
 from knox.models import AuthToken
 
-from datastore_search.contrib.catalogue.models import Dataset, MemberGroup, Membership
+from datastore_search.contrib.catalogue.models import Dataset, MemberGroup, Membership, build_id
 from datastore_search.models import Resource
 from datastore_search.web.tokens import issue_token
 
@@ -192,6 +192,18 @@ def test_a_group_gives_no_permission_for_datasets(tokens: dict[str, str]) -> Non
     for kind in ("member", "editor", "admin"):
         refused = act(Client(), "datastore_search", {"id": "hidden"}, tokens[kind])
         check_error(refused, 403, "Authorization Error")
+
+
+def test_no_name_or_id_of_a_group_avoids_its_roles(tokens: dict[str, str]) -> None:
+    MemberGroup.objects.filter(name="roads").delete()
+    MemberGroup.objects.create(pk=build_id("group/streets"), name="roads", is_organization=False)
+    before = take_picture()
+
+    for group in ({"name": "other", "id": build_id("group/streets")}, {"name": "streets"}):
+        sent = {"id": "papers", "groups": [group]}
+        refused = act(Client(), "package_patch", sent, tokens["editor"])
+        check_error(refused, 403, "Authorization Error")
+    assert take_picture() == before
 
 
 def test_a_token_is_listed_used_and_revoked(tokens: dict[str, str]) -> None:

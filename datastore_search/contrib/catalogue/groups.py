@@ -184,7 +184,9 @@ def find_groups(
     usable.update(group["id"] for group in current)
     for entry in entries:
         name = str(entry["name"])[:100]
-        row = find_rows(Group, name).filter(is_deleted=False).first()
+        # No other group has the id of a row, which may have had this name before.
+        rows = (find_rows(Group, text).filter(is_deleted=False) for text in (name, entry["id"]))
+        row = next((found[0] for found in rows if found), None)
         is_usable = row is None or row.pk in usable
         if not is_usable and not has_permission(user, "datastore_search.add_resource"):
             raise build_write_refusal(request, GroupDenied, group=make_printable(name))
