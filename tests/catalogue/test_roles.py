@@ -206,6 +206,15 @@ def test_no_name_or_id_of_a_group_avoids_its_roles(tokens: dict[str, str]) -> No
     assert take_picture() == before
 
 
+@pytest.mark.parametrize("owner", ["Vinh", "vinh ", "vinh"])
+def test_no_spelling_of_an_organization_avoids_its_roles(
+    tokens: dict[str, str], owner: str
+) -> None:
+    refused = act(Client(), "package_patch", {"id": "papers", "owner_org": owner}, tokens["editor"])
+
+    check_error(refused, 403, "Authorization Error")
+
+
 def test_a_token_is_listed_used_and_revoked(tokens: dict[str, str]) -> None:
     user = {"user": "other"}
     made = act(Client(), "api_token_create", {**user, "name": "a"}, tokens["other"])

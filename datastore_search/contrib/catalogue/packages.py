@@ -239,9 +239,13 @@ def _store_dataset(
             setattr(dataset, column, parsed.get(member, get_metadata_field(column).get_default()))
     dataset.groups = find_groups(request, dataset.groups, former_groups)
     if "owner_org" in sent:
-        owner = parsed.get("owner_org")
-        dataset.owner_org = find_owner_org(request, owner, dataset.owner_org_id)
-        dataset.organization = find_organization(owner).to_json() if owner else {}
+        owner, current = parsed.get("owner_org"), dataset.owner_org_id
+        named = find_organization(owner) if owner else None
+        # A text may be the title of an organization with members, in whose lists it would appear.
+        texts = (owner, named.name) if named else ()
+        owners = (find_owner_org(request, text, current, is_locked=True) for text in texts)
+        dataset.owner_org = next(filter(None, owners), None)
+        dataset.organization = named.to_json() if named else {}
     was_hidden, former = dataset.is_hidden, (dataset.name, dataset.state)
     dataset.is_public = not parsed.get("private", not dataset.is_public)
     dataset.name = parsed.get("name", dataset.name)
