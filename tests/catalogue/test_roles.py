@@ -215,6 +215,16 @@ def test_no_spelling_of_an_organization_avoids_its_roles(
     check_error(refused, 403, "Authorization Error")
 
 
+@pytest.mark.parametrize("name", ["papers", "unknown"])
+def test_an_editor_of_another_does_not_learn_whether_a_dataset_exists(
+    tokens: dict[str, str], name: str
+) -> None:
+    member = {"package_id": name, "owner_org": "vinh"}
+    for action, sent in (("resource_create", member), ("datastore_create", {"resource": member})):
+        refused = act(Client(), action, sent, tokens["editor of another"])
+        check_error(refused, 403, "Authorization Error")
+
+
 def test_a_token_is_listed_used_and_revoked(tokens: dict[str, str]) -> None:
     user = {"user": "other"}
     made = act(Client(), "api_token_create", {**user, "name": "a"}, tokens["other"])

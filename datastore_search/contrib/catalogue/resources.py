@@ -299,7 +299,9 @@ def check_may_add(request: Request, sent: Mapping[str, Any]) -> Dataset:
     if isinstance(name, str) and is_storable(name):
         rows = Dataset.objects.filter(Q(pk=name) | Q(name=name), resource=None)
         home = rows.order_by("state", "-modified_at").first()
-    owner = home.owner_org if home else find_owner_org(request, sent.get("owner_org"))
+    # An unknown dataset is refused as a private one.
+    sent_owner = None if name else sent.get("owner_org")
+    owner = home.owner_org if home else find_owner_org(request, sent_owner)
     new.dataset = Dataset(owner_org=owner)
     check_may_write(request, new, "", "add")
     return new.dataset
