@@ -43,6 +43,10 @@ class ResourcePart:
         """Map the addresses of tools on the page of a resource to their labels."""
         return {}
 
+    def list_readonly(self, resource: Resource | None) -> Sequence[str]:
+        """List the fields of the form that cannot be changed there."""
+        return ()
+
     def select_related(self, resources: QuerySet[Resource]) -> QuerySet[Resource]:
         """Add to the statement of the list what the columns need."""
         return resources

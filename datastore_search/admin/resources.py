@@ -182,6 +182,10 @@ class ResourceAdmin(ResourcePermissions, ViewableAdmin):
         added = [about, languages, indexes]
         return [*added, known] if obj else added
 
+    def get_readonly_fields(self, request: HttpRequest, obj: Resource | None = None) -> Any:
+        added = [name for part in parts.values() for name in part.list_readonly(obj)]
+        return [*self.readonly_fields, *added]
+
     def get_inlines(
         self, request: HttpRequest, obj: Resource | None
     ) -> list[type[admin.options.InlineModelAdmin]]:

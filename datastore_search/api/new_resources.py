@@ -173,7 +173,9 @@ class CatalogueOfResources:
     ``find_dataset`` finds and locks the dataset that a new resource is added to, ``place`` puts it
     there, ``store`` stores what it has no columns for, out of the members that were sent and
     parsed, ``has_name`` says whether a dataset of several resources has a name or an id, and
-    ``check_may_add`` refuses a user who may not add the resource that the members describe.
+    ``check_may_add`` refuses a user who may not add the resource that the members describe, and
+    ``is_published`` says whether a resource is part of a published dataset, which decides whether
+    it is private.
     """
 
     members: type[NewResourceMembers] = NewResourceMembers
@@ -187,6 +189,7 @@ class CatalogueOfResources:
     check_may_add: Callable[[Request, Mapping[str, Any]], object] = lambda request, _sent: (
         check_may_write(request, Resource(), "", "add")
     )
+    is_published: Callable[[Resource], bool] = lambda _resource: False
 
 
 catalogue = Hook("catalogue of resources", CatalogueOfResources())

@@ -582,3 +582,20 @@ def test_a_revision_that_does_not_match_changes_nothing(
     assert refuse(client, "package_revise", sent, token) == error
     assert run(client, "package_show", {"id": "gauges"}) == gauges
     assert check_unknown(client, "package_revise", {"match__name": "nope"}, token) == "Not found"
+
+
+def test_a_part_of_a_private_dataset_stays_private(
+    client: Client, token: str, gauges: dict[str, Any], admin_client: Client
+) -> None:
+    table = next(each for each in gauges["resources"] if each["datastore_active"])
+    run(client, "package_patch", {"id": "gauges", "private": True}, token)
+
+    sent = {"resource_id": table["id"], "private": False, "force": True}
+    run(client, "datastore_create", sent, token)
+    form = admin_client.get(f"/en/admin/datastore_search/resource/{table['id']}/change/")
+
+    assert 'name="private"' not in form.content.decode()
+    assert Resource.objects.get(pk=table["id"]).private
+    Resource.objects.update(private=False)  # by a statement
+    revised = {"match": {"name": "gauges"}, "update": {"title": "New"}}
+    assert run(client, "package_revise", revised, token)["package"]["private"]

@@ -240,7 +240,7 @@ def _get_or_add_resource(request: Request, parameters: Mapping[str, Any]) -> Res
     may_add = Resource().permits(get_reader(request), "add")
     if existing is not None:
         check_may_write(request, existing, name)
-        if "private" in parameters:
+        if "private" in parameters and not catalogue.entry.is_published(existing):
             existing.private = parameters["private"]
             existing.save(update_fields=["private", "modified_at"])
         return existing

@@ -18,6 +18,7 @@ from .descriptions import METADATA
 from .groups import store_group
 from .models import Dataset, MemberGroup, Membership
 from .permissions import find_memberships
+from .resources import is_published
 
 #: On one line.
 _PERIOD = ("temporal_start", "temporal_end")
@@ -47,6 +48,10 @@ class MetadataInline(ResourcePermissions, admin.StackedInline):
 
 class MetadataOfResource(ResourcePart):
     inlines = (MetadataInline,)
+
+    def list_readonly(self, resource: Resource | None) -> list[str]:
+        """Whether a resource of a published dataset is private follows from the dataset."""
+        return ["private"] if resource and is_published(resource) else []
 
 
 metadata_of_resource = MetadataOfResource()

@@ -22,6 +22,7 @@ class CatalogueConfig(ContribAppConfig):
             NewMembers,
             check_may_add,
             find_dataset,
+            is_published,
             place_resource,
             resource_actions,
             show_resource,
@@ -41,6 +42,7 @@ class CatalogueConfig(ContribAppConfig):
                 store_metadata,
                 has_dataset,
                 check_may_add,
+                is_published,
             )
         )
         yield parts.entries(metadata_of_resource)

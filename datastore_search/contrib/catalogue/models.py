@@ -490,6 +490,8 @@ class ListedDataset:
 
     @property
     def is_private(self) -> bool:
+        if self.dataset.members is not None and self.dataset.resource is None:
+            return not self.dataset.is_public
         return not self.dataset.is_public and all(each.private for each in self.resources)
 
     @property

@@ -338,6 +338,11 @@ def place_resource(resource: Resource, dataset: Dataset) -> None:
     dataset.save(update_fields=["metadata_modified", "modified_at"])
 
 
+def is_published(resource: Resource) -> bool:
+    """Return whether a resource is part of a published dataset."""
+    return get_metadata(resource).members is not None
+
+
 def lock_dataset(dataset_id: str) -> Dataset:
     rows = Dataset.objects.select_for_update(no_key=True)
     if (found := rows.filter(pk=dataset_id).first()) is None:
