@@ -17,6 +17,7 @@ from datastore_search.models import Alias, Resource
 
 from ..builders import (
     act,
+    ask,
     check_error,
     get_result,
     grant,
@@ -582,6 +583,28 @@ def test_a_revision_that_does_not_match_changes_nothing(
     assert refuse(client, "package_revise", sent, token) == error
     assert run(client, "package_show", {"id": "gauges"}) == gauges
     assert check_unknown(client, "package_revise", {"match__name": "nope"}, token) == "Not found"
+
+
+@pytest.mark.parametrize(
+    ("action", "sent", "name"),
+    [
+        ("package_patch", '{"id": "gauges", "own": 1e400}', "__extras"),
+        ("package_patch", '{"id": "gauges", "own": [{"a": -1e131071}]}', "__extras"),
+        ("package_patch", '{"id": "gauges", "title": 1e999999}', "title"),
+        (
+            "package_patch",
+            '{"id": "gauges", "extras": [{"key": "a", "value": 1e999999}]}',
+            "extras",
+        ),
+        ("resource_create", '{"package_id": "gauges", "own": 1e400}', "__extras"),
+    ],
+)
+def test_a_number_that_cannot_be_stored_is_refused(  # noqa: PLR0913, PLR0917 - a table
+    client: Client, token: str, gauges: dict[str, Any], action: str, sent: str, name: str
+) -> None:
+    response = ask(client, sent, path=f"/en/api/3/action/{action}", Authorization=token)
+
+    assert set(check_error(response, 409, "Validation Error")) == {name}
 
 
 def test_a_part_of_a_private_dataset_stays_private(

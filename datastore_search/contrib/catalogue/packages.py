@@ -42,7 +42,7 @@ from ...api.parameters import (
     parse_json,
 )
 from ...database.statements import begin_write_transaction, lock_aliases
-from ...field_types import dump_json
+from ...field_types import NotOfType, dump_json
 from ...models import Resource, parse_resource_id
 from ...web.addresses import ResourceAddresses
 from .access import find_changeable
@@ -97,7 +97,10 @@ class ColumnField(MetadataField):
     """A text that a column of the dataset holds; other values are written as JSON, as in CKAN."""
 
     def clean(self, data: object) -> str:
-        return (data if isinstance(data, str) else dump_json(cast("Any", data))).strip()
+        try:
+            return (data if isinstance(data, str) else dump_json(cast("Any", data))).strip()
+        except NotOfType:  # a number beyond those of PostgreSQL
+            self.fail("invalid")
 
     def to_internal_value(self, data: object) -> Any:
         if self.name != "license":
@@ -151,12 +154,15 @@ class GroupsField(ListField):
 class ExtrasField(ListField):
     def check(self, data: object) -> Any:
         sent = [each for each in super().check(data) if each.get("value", "") is not None]
-        extras = {
-            each["key"]: value if isinstance(value, str) else dump_json(cast("Any", value))
-            for each in sent
-            for value in [each.get("value", "")]
-            if isinstance(each.get("key"), str)
-        }
+        try:
+            extras = {
+                each["key"]: value if isinstance(value, str) else dump_json(cast("Any", value))
+                for each in sent
+                for value in [each.get("value", "")]
+                if isinstance(each.get("key"), str)
+            }
+        except NotOfType:
+            self.fail("invalid")
         if len(extras) < len(sent):
             self.fail("key")
         return extras

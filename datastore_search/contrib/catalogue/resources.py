@@ -206,15 +206,17 @@ def clean_members(sent: Mapping[str, Any], left_out: Collection[str]) -> dict[st
     Raises: ``ValidationError``.
     """
     members = {name: value for name, value in sent.items() if name not in left_out}
+    cleaned: dict[str, Any] = {}
     try:
         text = dump_json(members)
-    except NotOfType:
+        cleaned = json.loads(text)
+        json.dumps(cleaned, allow_nan=False)  # Python reads 1e400 as infinity
+    except (NotOfType, ValueError):
         text = ""
     if not text or len(text.encode()) > MAX_MEMBERS_BYTES:
         reason = _("These members cannot be stored: at most {most} bytes of JSON, without NUL.")
         message = str(reason).format(most=MAX_MEMBERS_BYTES)
         raise serializers.ValidationError({"__extras": [message]})
-    cleaned: dict[str, Any] = json.loads(text)
     return cleaned
 
 

@@ -208,14 +208,16 @@ def _change_view(request: Request, name: str) -> Iterator[SavedView]:
 
 def _read_members(sent: Mapping[str, Any]) -> dict[str, Any]:
     """Read the members that only a type knows.  Raises: ``ValidationError``."""
+    members: dict[str, Any] = {}
     try:
         text = dump_json({name: value for name, value in sent.items() if name not in _FIXED})
-    except NotOfType:
+        members = json.loads(text)
+        json.dumps(members, allow_nan=False)  # Python reads 1e400 as infinity
+    except (NotOfType, ValueError):
         text = ""
     if not 0 < len(text.encode()) <= MAX_MEMBERS_BYTES:
         message = _("Other members of a view must be JSON of at most %(most)s bytes.")
         raise ValidationError({"__extras": [message % {"most": MAX_MEMBERS_BYTES}]})
-    members: dict[str, Any] = json.loads(text)
     return members
 
 
