@@ -607,6 +607,15 @@ def test_a_number_that_cannot_be_stored_is_refused(  # noqa: PLR0913, PLR0917 - 
     assert set(check_error(response, 409, "Validation Error")) == {name}
 
 
+@pytest.mark.parametrize("order", [None, ""])
+def test_a_value_that_is_required_is_not_null(
+    client: Client, token: str, gauges: dict[str, Any], order: object
+) -> None:
+    error = refuse(client, "package_resource_reorder", {"id": "gauges", "order": order}, token)
+
+    assert error == {"order": ["Missing value"]}
+
+
 def test_a_part_of_a_private_dataset_stays_private(
     client: Client, token: str, gauges: dict[str, Any], admin_client: Client
 ) -> None:
