@@ -116,6 +116,16 @@ def test_an_update_keeps_texts_and_type_and_replaces_other_members(
     assert get_result(emptied, "resource_view_update") == {**saved, "title": "New"}
 
 
+def test_a_view_follows_one_in_the_last_position(
+    client: Client, token: str, cities: Resource
+) -> None:
+    save(client, token, cities, title="first")
+    SavedView.objects.update(position=2**31 - 1)
+    save(client, token, cities, title="second")
+
+    assert {each["title"] for each in list_views(client, cities)} == {"first", "second"}
+
+
 def test_views_are_reordered_and_deleted(client: Client, token: str, cities: Resource) -> None:
     first, second, third = (save(client, token, cities, title=each)["id"] for each in "abc")
 

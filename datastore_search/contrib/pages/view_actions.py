@@ -39,6 +39,9 @@ from ...search import open_snapshot
 from .models import MAX_DESCRIPTION_LENGTH, MAX_VIEWS, SavedView
 from .question import MAX_QUESTION_LENGTH
 
+#: Of PostgreSQL's integers.
+MAX_POSITION = 2**31 - 1
+
 #: The JSON of the members of a view that only its type knows.
 MAX_MEMBERS_BYTES = 10_000
 
@@ -233,7 +236,7 @@ def _create(request: Request, sent: Mapping[str, object]) -> Answer:
             message = _("A resource has at most %(most)s views.") % {"most": MAX_VIEWS}
             raise ValidationError({"resource_id": [message]})
         last = views.aggregate(last=Max("position"))["last"]
-        position = 0 if last is None else last + 1
+        position = 0 if last is None else min(last + 1, MAX_POSITION)  # the admin sets any
         view = SavedView(id=view_id, resource=resource, position=position, members=members)
         return _save(request, view, parsed)
 
