@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from html import unescape
 from time import sleep
 from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
 from django.core.checks import run_checks
+from django.core.exceptions import ValidationError
 from django.db import connection, transaction
 from django.test import Client
+from django.urls import reverse
 
 from datastore_search.contrib.catalogue.models import Dataset, MemberGroup, Membership
 from datastore_search.contrib.catalogue.sync import sync_dataset
 from datastore_search.database.statements import fetch_value, lock_aliases
+from datastore_search.messages.availability import WriteBlocked
 from datastore_search.web.tokens import issue_token
 
 from ..builders import act, make_resource, make_user
@@ -368,3 +372,57 @@ def test_what_names_an_organization_waits_for_its_purge(
         sending.result()
 
     assert not Dataset.objects.exclude(owner_org=None).exists()
+
+
+# In the admin -------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def path(client: Client) -> str:
+    """Return the path of an organization in the admin, for its admin, who has logged in."""
+    row = MemberGroup.objects.create(pk="hue", name="hue")
+    chief = make_user("chief", is_staff=True)
+    Membership.objects.create(group=row, user=chief, role="admin")
+    client.force_login(chief)
+    return reverse("admin:datastore_search_catalogue_membergroup_change", args=["hue"])
+
+
+def send_form(client: Client, path: str, **sent: Any) -> str:
+    counts = {"memberships-TOTAL_FORMS": 1, "memberships-INITIAL_FORMS": 0}
+    return unescape(
+        client.post(path, {"name": "hue", **counts, **sent}, follow=True).content.decode()
+    )
+
+
+def test_a_member_whom_another_request_has_added_is_refused_in_the_admin(
+    client: Client, path: str
+) -> None:
+    user = make_user("new")
+    Membership.objects.create(group_id="hue", user=user, role="editor")
+
+    member = {"memberships-0-user": user.pk, "memberships-0-role": "admin"}
+    shown = send_form(client, path, image_url="hue.example.org/a.png", **member)
+
+    assert "already exists" in shown
+    assert [each.role for each in Membership.objects.filter(user=user)] == ["editor"]
+    assert MemberGroup.objects.get().image_url == ""
+
+
+def test_the_admin_shows_a_member_whose_user_is_missing(client: Client, path: str) -> None:
+    Membership.objects.create(group_id="hue", user_id=10**6, role="editor")
+
+    assert "1000000: editor" in client.get(path).content.decode()
+
+
+@pytest.mark.parametrize("error", [WriteBlocked(), ValidationError("This name is taken")])
+def test_the_admin_says_that_another_request_is_in_the_way(
+    client: Client, path: str, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    def fail(_row: MemberGroup) -> None:
+        raise error
+
+    monkeypatch.setattr("datastore_search.contrib.catalogue.admin.store_group", fail)
+
+    shown = send_form(client, path, **{"memberships-TOTAL_FORMS": 0})
+
+    assert str(getattr(error, "message", error)) in shown

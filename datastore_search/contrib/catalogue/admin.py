@@ -5,14 +5,18 @@ from __future__ import annotations
 import uuid
 from typing import Any
 
-from django.contrib import admin
+from django.contrib import admin, messages
+from django.core.exceptions import ValidationError
+from django.db import IntegrityError, models
 from django.db.models import QuerySet
 from django.http import HttpRequest
+from django.shortcuts import redirect
 from django.utils.translation import gettext_lazy as _
 
 from ...admin.forms import VersionedFormSet
 from ...admin.parts import ResourcePart
 from ...admin.permissions import ResourcePermissions, has_permission
+from ...messages.availability import WriteBlocked
 from ...models import Resource, object_permissions
 from .descriptions import METADATA
 from .groups import store_group
@@ -88,6 +92,7 @@ class MemberGroupAdmin(GroupPermissions, admin.ModelAdmin):
     list_display = ("name", "title", "is_organization", "is_deleted")
     list_filter = ("is_organization", "is_deleted")
     search_fields = ("name", "title")
+    formfield_overrides = {models.URLField: {"assume_scheme": "https"}}  # as from Django 6.0 on
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> list[str]:
         return ["is_organization"] if obj else []
@@ -95,6 +100,19 @@ class MemberGroupAdmin(GroupPermissions, admin.ModelAdmin):
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """Refuse: a deleted one keeps its name; the API purges."""
         return False
+
+    def changeform_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+        """Change nothing, and say why, if another request has changed the same just now."""
+        try:
+            return super().changeform_view(request, *args, **kwargs)
+        except WriteBlocked as blocked:
+            messages.error(request, str(blocked))
+        except ValidationError as error:
+            messages.error(request, " ".join(error.messages))
+        except IntegrityError:  # Django's inlines do not check constraints with the parent
+            text = Membership().unique_error_message(Membership, ("group", "user"))
+            messages.error(request, " ".join(text.messages))
+        return redirect(request.get_full_path())
 
     def has_module_permission(self, request: HttpRequest) -> bool:
         return self.has_change_permission(request)

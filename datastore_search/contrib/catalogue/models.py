@@ -11,6 +11,7 @@ from functools import lru_cache
 from typing import Any, ClassVar, Final, Self
 
 from django.conf import settings
+from django.contrib.auth import get_user_model
 from django.contrib.postgres.fields import ArrayField
 from django.core.checks import CheckMessage
 from django.core.exceptions import ValidationError
@@ -224,7 +225,8 @@ class Membership(models.Model):
         )
 
     def __str__(self) -> str:
-        return f"{self.user}: {self.role}"
+        user = get_user_model()._default_manager.filter(pk=self.user_id).first()  # noqa: SLF001 - `objects` may be missing
+        return f"{user or self.user_id}: {self.role}"
 
 
 @receiver(post_delete, sender=settings.AUTH_USER_MODEL)
