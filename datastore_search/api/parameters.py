@@ -675,9 +675,10 @@ class ActionParameters(serializers.Serializer[Any]):
             errors = {**cast("dict[str, list[str]]", error.detail), **errors}
         if self.needed and not [name for name in self.needed if data.get(name) not in _ABSENT]:
             errors[self.needed[0]] = [str(self.error_messages["missing"])]
-        for name, field in self.fields.items():
-            if field.required and data.get(name) in (None, ""):
-                errors.setdefault(name, [str(self.error_messages["missing"])])
+        if not errors:
+            required = (name for name, field in self.fields.items() if field.required)
+            missing = [str(self.error_messages["missing"])]
+            errors = {name: missing for name in required if values.get(name) in (None, "")}
         if errors:
             raise serializers.ValidationError(errors)
         return {name: value for name, value in values.items() if value not in (None, "")}

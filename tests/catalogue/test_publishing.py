@@ -607,13 +607,22 @@ def test_a_number_that_cannot_be_stored_is_refused(  # noqa: PLR0913, PLR0917 - 
     assert set(check_error(response, 409, "Validation Error")) == {name}
 
 
-@pytest.mark.parametrize("order", [None, ""])
-def test_a_value_that_is_required_is_not_null(
-    client: Client, token: str, gauges: dict[str, Any], order: object
+@pytest.mark.parametrize(
+    ("action", "sent", "name"),
+    [
+        ("package_resource_reorder", {"id": "gauges", "order": None}, "order"),
+        (
+            "resource_view_create",
+            {"resource_id": {}, "title": "a", "view_type": "b"},
+            "resource_id",
+        ),
+        ("resource_view_create", {"resource_id": "a", "title": "", "view_type": "b"}, "title"),
+    ],
+)
+def test_a_required_value_that_means_none_is_missing(
+    client: Client, token: str, action: str, sent: dict[str, Any], name: str
 ) -> None:
-    error = refuse(client, "package_resource_reorder", {"id": "gauges", "order": order}, token)
-
-    assert error == {"order": ["Missing value"]}
+    assert refuse(client, action, sent, token) == {name: ["Missing value"]}
 
 
 def test_a_part_of_a_private_dataset_stays_private(
