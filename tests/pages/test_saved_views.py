@@ -11,8 +11,9 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
+from datastore_search.api.parameters import TextField
 from datastore_search.contrib.pages.models import MAX_VIEWS, SavedView
-from datastore_search.contrib.pages.view_actions import MAX_MEMBERS_BYTES
+from datastore_search.contrib.pages.view_actions import MAX_MEMBERS_BYTES, NewViewMembers
 from datastore_search.models import Resource
 
 from ..builders import (
@@ -114,6 +115,12 @@ def test_an_update_keeps_texts_and_type_and_replaces_other_members(
     assert get_result(changed, "resource_view_update") == {**saved, "title": "New"}
     del saved["page_url"]
     assert get_result(emptied, "resource_view_update") == {**saved, "title": "New"}
+
+
+def test_the_longest_texts_of_a_view_are_described_as_they_are_accepted() -> None:
+    for name, field in NewViewMembers.get_declared().items():
+        if isinstance(field, TextField):
+            assert field.build_schema()["maxLength"] == field.max_length, name
 
 
 def test_a_view_follows_one_in_the_last_position(

@@ -60,14 +60,17 @@ class UnknownView(UnknownResource):
 
 class DescriptionField(TextField):
     max_length = MAX_DESCRIPTION_LENGTH
+    json_schema = {"type": "string", "maxLength": max_length}
 
 
 class QuestionField(TextField):
     max_length = MAX_QUESTION_LENGTH
+    json_schema = {"type": "string", "maxLength": max_length}
 
 
 class ViewTypeField(TextField):
     max_length = 100
+    json_schema = {"type": "string", "maxLength": max_length}
 
 
 class ViewParameters(ActionParameters):
