@@ -16,7 +16,12 @@ from django.db import connection, transaction
 from django.test import Client
 from django.urls import reverse
 
-from datastore_search.contrib.catalogue.models import Dataset, MemberGroup, Membership
+from datastore_search.contrib.catalogue.models import (
+    MAX_GROUP_LENGTHS,
+    Dataset,
+    MemberGroup,
+    Membership,
+)
 from datastore_search.contrib.catalogue.sync import sync_dataset
 from datastore_search.database.statements import fetch_value, lock_aliases
 from datastore_search.messages.availability import WriteBlocked
@@ -303,6 +308,14 @@ def test_an_owner_with_a_character_that_cannot_be_stored_is_refused(
 ) -> None:
     for owner in ("a\0", "\ud800"):
         assert set(call(token, action, 409, name="new", owner_org=owner)) >= {"owner_org"}
+
+
+@pytest.mark.parametrize("name", ["description", "extras"])
+def test_texts_that_every_list_has_are_not_too_long(token: str, name: str) -> None:
+    text = "a" * (MAX_GROUP_LENGTHS[name] + 1)
+    sent: Any = text if name == "description" else [{"key": "a", "value": text}]
+
+    assert call(token, "organization_create", 409, name="hue", **{name: sent})[name]
 
 
 # At once ------------------------------------------------------------------------------------------

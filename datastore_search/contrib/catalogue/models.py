@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import uuid
 from collections.abc import Mapping, Sequence
@@ -15,7 +16,12 @@ from django.contrib.auth import get_user_model
 from django.contrib.postgres.fields import ArrayField
 from django.core.checks import CheckMessage
 from django.core.exceptions import ValidationError
-from django.core.validators import MinLengthValidator, RegexValidator, URLValidator
+from django.core.validators import (
+    MaxLengthValidator,
+    MinLengthValidator,
+    RegexValidator,
+    URLValidator,
+)
 from django.db import models, router
 from django.db.models.functions import Now
 from django.db.models.signals import post_delete
@@ -28,6 +34,10 @@ from ...messages.bidi import show_bidi_controls
 from ...models import MAX_TITLE_LENGTH, LocalText, Resource, validate_content_language
 from ...models.base import GuardedModel, PrimaryManager
 from ...models.translations import choose_text, validate_translations
+
+#: Of an organization or a group: of its description, which each of its datasets and every list
+#: have, and of the JSON of its extras.
+MAX_GROUP_LENGTHS: Final = {"description": 10_000, "extras": 100_000}
 
 #: Of a dataset; each costs room in every description.
 MAX_TAGS: Final = 50
@@ -185,6 +195,11 @@ class MemberGroup(models.Model):
         if others.filter(models.Q(pk=self.name) | models.Q(name=self.pk)).exists():
             # Clients name a row by either.
             raise ValidationError({"name": MemberGroup.name.field.error_messages["unique"]})
+        for name, value in (("description", self.description), ("extras", json.dumps(self.extras))):
+            try:
+                MaxLengthValidator(MAX_GROUP_LENGTHS[name])(value)
+            except ValidationError as error:
+                raise ValidationError({name: error.messages}) from error
         if self.is_deleted and self.datasets.filter(state=State.ACTIVE).exists():
             text = _("Organization cannot be deleted while it still has datasets")
             raise ValidationError(text)
