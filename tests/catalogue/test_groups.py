@@ -318,6 +318,17 @@ def test_texts_that_every_list_has_are_not_too_long(token: str, name: str) -> No
     assert call(token, "organization_create", 409, name="hue", **{name: sent})[name]
 
 
+def test_a_name_that_is_the_id_of_another_user_finds_neither(token: str) -> None:
+    call(token, "organization_create", name="hue")
+    user = make_user("new")
+    make_user(str(user.pk))
+
+    member = {"id": "hue", "username": str(user.pk), "role": "editor"}
+    refused = call(token, "organization_member_create", 409, **member)
+
+    assert refused["username"] == ["User not found"]
+
+
 # At once ------------------------------------------------------------------------------------------
 
 

@@ -44,12 +44,13 @@ class OtherUserDenied(AccessDenied):
 
 
 def find_user(text: str) -> Any:
-    """Find a user by name or id; None if there is none."""
+    """Find a user by name or id; None if there is none, or if the id is the name of another."""
     model = get_user_model()
     condition = Q(**{model.USERNAME_FIELD: text})
     with suppress(ValidationError):
         condition |= Q(pk=model._meta.pk.to_python(text))
-    return model._default_manager.filter(condition).order_by("pk").first()  # noqa: SLF001 - `objects` may be missing
+    found = [*model._default_manager.filter(condition)[:2]]  # noqa: SLF001 - `objects` may be missing
+    return found[0] if len(found) == 1 else None
 
 
 def describe_user(user: Any, *, is_private: bool = False) -> dict[str, Any]:
