@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from django.db import connection
 from django.test import Client
+from rdflib import Graph, URIRef
 
 from datastore_search.contrib.catalogue.models import Dataset
 from datastore_search.contrib.catalogue.resources import MAX_MEMBERS_BYTES
@@ -640,3 +641,18 @@ def test_a_part_of_a_private_dataset_stays_private(
     Resource.objects.update(private=False)  # by a statement
     revised = {"match": {"name": "gauges"}, "update": {"title": "New"}}
     assert run(client, "package_revise", revised, token)["package"]["private"]
+
+
+def test_no_format_or_media_type_breaks_the_catalogue_in_turtle(
+    client: Client, token: str, gauges: dict[str, Any]
+) -> None:
+    link = next(each for each in gauges["resources"] if not each["datastore_active"])
+    address = "http://example.org/a"
+    text = f"<{address}> . <{address}> a <{address}>"
+    sent = {"id": link["id"], "format": text, "mimetype": text, "url": "http://a.example/b"}
+    run(client, "resource_patch", sent, token)
+
+    graph = Graph().parse(data=client.get("/en/datastore/catalog.ttl").content, format="turtle")
+
+    assert "distribution" in str({*graph.predicates()})
+    assert URIRef(address) not in graph.all_nodes()

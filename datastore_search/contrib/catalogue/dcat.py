@@ -191,7 +191,7 @@ def _describe_file(
     has_several = len(dataset.resources) > 1
     return drop_empty(
         {
-            "@id": f"{published.identifier}#{file.format}",
+            "@id": quote_iri(f"{published.identifier}#{file.format}"),
             "@type": "dcat:Distribution",
             "dct:title": f"{resource.local_title.text}: {file.label}"
             if has_several
@@ -205,7 +205,7 @@ def _describe_file(
             },
             "dcat:mediaType": file.media_type
             and {
-                "@id": f"{_MEDIA_TYPES}/{file.media_type}",
+                "@id": quote_iri(f"{_MEDIA_TYPES}/{file.media_type}"),
                 "@type": "dct:MediaType",
             },
             "dct:license": license_address
