@@ -656,3 +656,17 @@ def test_no_format_or_media_type_breaks_the_catalogue_in_turtle(
 
     assert "distribution" in str({*graph.predicates()})
     assert URIRef(address) not in graph.all_nodes()
+
+
+def test_as_many_new_resources_as_there_may_be_replace_the_others(
+    client: Client, token: str, gauges: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("datastore_search.contrib.catalogue.resources.MAX_RESOURCES", 2)
+
+    sent = {"id": "gauges", "resources": [{"name": "a"}, {"name": "b"}]}
+    changed = run(client, "package_patch", sent, token)
+
+    assert [each["name"] for each in changed["resources"]] == ["a", "b"]
+    assert not {each["id"] for each in changed["resources"]} & {
+        each["id"] for each in gauges["resources"]
+    }

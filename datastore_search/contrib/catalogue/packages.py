@@ -289,6 +289,11 @@ def _check_name(dataset: Dataset, name: str) -> None:
 def _store_resources(request: Request, dataset: Dataset, sent: Sequence[Mapping[str, Any]]) -> None:
     parts = {str(each.pk): each for each in Resource.objects.filter(dataset__part_of=dataset)}
     ids: list[str] = []
+    named = {str(each.get("id", "")).lower() for each in sent}
+    for resource_id in [each for each in parts if each not in named]:  # new ones take their places
+        part = parts.pop(resource_id)
+        check_may_write(request, part, resource_id, "delete")
+        part.delete()
     for each in sent:
         known = parts.pop(str(each.get("id", "")).lower(), None)
         try:
@@ -302,9 +307,6 @@ def _store_resources(request: Request, dataset: Dataset, sent: Sequence[Mapping[
             details = [*[cast("Any", {})] * len(ids), error.detail]
             raise serializers.ValidationError({"resources": details}) from error
         ids.append(str(known.pk))
-    for resource_id, part in parts.items():
-        check_may_write(request, part, resource_id, "delete")
-        part.delete()
     _order_resources(dataset, ids)
 
 
