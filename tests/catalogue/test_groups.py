@@ -175,6 +175,18 @@ def test_datasets_show_their_organization_and_groups_as_they_are_now(token: str)
     assert call("", "package_show", id="rivers")["groups"] == []
 
 
+def test_a_dataset_that_is_restored_leaves_a_deleted_organization(token: str) -> None:
+    call(token, "organization_create", name="hue-city")
+    call(token, "package_create", name="rivers", owner_org="hue-city")
+    call(token, "package_delete", id="rivers")
+    call(token, "organization_delete", id="hue-city")
+
+    restored = call(token, "package_patch", id="rivers", state="active")
+
+    assert restored["owner_org"] is restored["organization"] is None
+    assert call(token, "organization_list") == []
+
+
 def test_an_organization_of_texts_is_listed_and_can_become_a_row(token: str) -> None:
     make_resource(name="lakes", publisher="City of Hue")
     named = call("", "organization_show", id="city-of-hue")

@@ -252,6 +252,8 @@ def _store_dataset(
         owners = (find_owner_org(request, text, current, is_locked=True) for text in texts)
         dataset.owner_org = next(filter(None, owners), None)
         dataset.organization = named.to_json() if named else {}
+    elif dataset.owner_org and dataset.owner_org.is_deleted:  # while the dataset was, too
+        dataset.owner_org, dataset.organization = None, {}
     was_hidden, former = dataset.is_hidden, (dataset.name, dataset.state)
     dataset.is_public = not parsed.get("private", not dataset.is_public)
     dataset.name = parsed.get("name", dataset.name)
