@@ -75,6 +75,8 @@ ROWS: list[tuple[str, dict[str, Any], set[str]]] = [
     ("package_patch", {"id": "papers", "groups": [{"name": "water"}]}, EDITORS),
     ("package_patch", {"id": "papers", "groups": [{"name": "roads"}]}, {"staff"}),
     ("package_patch", {"id": "papers", "owner_org": "vinh"}, {"staff"}),
+    ("resource_patch", {"id": "hidden", "publisher": "Vinh"}, {"staff"}),
+    ("resource_patch", {"id": "hidden", "publisher": "Quy"}, EDITORS),
     ("resource_create", {"package_id": "papers", "name": "new", "url": "a.csv"}, EDITORS),
     ("datastore_create", {"resource": {"package_id": "papers"}, "fields": [{"id": "a"}]}, EDITORS),
     ("package_delete", {"id": "papers"}, EDITORS),

@@ -40,10 +40,10 @@ class MetadataInline(ResourcePermissions, admin.StackedInline):
     ]
 
     def get_readonly_fields(self, request: HttpRequest, obj: Resource | None = None) -> list[str]:
-        """Let members of an organization change its resources, and not their owner."""
+        """Let members of an organization change its resources, and not whose these are."""
         permission = "datastore_search.change_resource"
         is_general = object_permissions.has_permission(request.user, permission)
-        return [] if is_general else ["owner_org"]
+        return [] if is_general else ["owner_org", "publisher"]
 
     def has_add_permission(self, request: HttpRequest, obj: Resource | None = None) -> bool:
         """Use the permission of the resource; a user who adds one may describe it."""

@@ -58,7 +58,7 @@ from .access import UnknownPackage, find_changeable, is_shown
 from .datasets import find_resource, open_readable_datasets
 from .descriptions import METADATA, describe_resource, get_metadata_field
 from .groups import find_owner_org
-from .models import MAX_TAGS, Dataset, MemberGroup, get_metadata
+from .models import MAX_TAGS, Dataset, MemberGroup, build_organization, get_metadata
 
 
 class MetadataField(ParameterField):
@@ -480,6 +480,9 @@ def store_metadata(
     elif parsed.get("url") and not values.get("source"):
         values["source"] = parsed["url"]
     changes = {name: value for name, value in values.items() if value != getattr(row, name)}
+    if publisher := changes.get("publisher"):
+        # An organization with members lists what names it.
+        find_owner_org(request, build_organization(publisher).name, row.owner_org_id)
     for name, value in changes.items():
         setattr(row, name, value)
     if changes:
