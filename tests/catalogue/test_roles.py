@@ -227,6 +227,18 @@ def test_an_editor_of_another_does_not_learn_whether_a_dataset_exists(
         check_error(refused, 403, "Authorization Error")
 
 
+def test_a_user_has_so_many_tokens_at_most(monkeypatch: pytest.MonkeyPatch) -> None:
+    user = make_user()
+    token, sent = issue_token(user), {"user": "reader", "name": "a"}
+    monkeypatch.setattr("datastore_search.api.actions.users.MAX_LISTED", 2)
+
+    assert act(Client(), "api_token_create", sent, token).status_code == 200
+    refused = act(Client(), "api_token_create", sent, token)
+
+    assert refused.json()["error"]["user"] == ["A user has at most 2 API tokens."]
+    assert AuthToken.objects.filter(user=user).count() == 2
+
+
 def test_a_token_is_listed_used_and_revoked(tokens: dict[str, str]) -> None:
     user = {"user": "other"}
     made = act(Client(), "api_token_create", {**user, "name": "a"}, tokens["other"])

@@ -17,6 +17,7 @@ from django.http import Http404
 from django.utils.translation import gettext_lazy as _
 from knox.crypto import hash_token
 from knox.models import get_token_model
+from rest_framework import serializers
 from rest_framework.request import Request
 
 from ...messages.access import AccessDenied
@@ -32,7 +33,7 @@ from ..parameters import (
 )
 from .action import Action, Answer
 
-#: Users or tokens of one answer.
+#: Users or tokens of one answer, and tokens of a user.
 MAX_LISTED = 1_000
 
 
@@ -164,8 +165,12 @@ def _describe_token(token: Any) -> dict[str, Any]:
 
 def _create_token(request: Request, sent: Mapping[str, object]) -> Answer:
     user = _get_oneself(request, TokenCreateParameters.parse(sent)["user"])
+    tokens = get_token_model().objects
+    if tokens.filter(user=user.pk).count() >= MAX_LISTED:
+        message = _("A user has at most %(most)s API tokens.") % {"most": MAX_LISTED}
+        raise serializers.ValidationError({"user": [message]})
     token = issue_token(user)
-    issued = get_token_model().objects.get(digest=hash_token(token))
+    issued = tokens.get(digest=hash_token(token))
     return Answer({"token": token, "id": issued.token_key})
 
 
