@@ -405,11 +405,6 @@ class NamesField(ParameterField):
 class IndexesField(NamesField):
     """Names as ``NamesField`` reads them; CKAN's index of several fields is one of each."""
 
-    json_schema = {
-        "type": "array",
-        "items": {"anyOf": [{"type": "string"}, NamesField.json_schema]},
-    }
-
     def split(self, data: object) -> list[str]:
         if isinstance(data, list):
             lists = (part if isinstance(part, list) else [part] for part in data)

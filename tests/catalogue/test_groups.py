@@ -294,12 +294,19 @@ def test_the_owner_of_a_resource_is_given_by_name_or_id(token: str) -> None:
     assert unknown["owner_org"] == ["Organization does not exist"]
 
 
-def test_a_portal_without_the_backend_is_warned(settings: Any) -> None:
-    assert "datastore_search.W026" not in {each.id for each in run_checks()}
+def test_a_portal_with_members_and_without_the_backend_is_warned(settings: Any) -> None:
+    def list_warnings() -> set[str | None]:
+        return {each.id for each in run_checks(databases=["default"])}
 
-    settings.AUTHENTICATION_BACKENDS = settings.AUTHENTICATION_BACKENDS[:1]
+    row = MemberGroup.objects.create(pk="hue", name="hue")
+    backends = settings.AUTHENTICATION_BACKENDS
+    settings.AUTHENTICATION_BACKENDS = backends[:1]
+    assert "datastore_search.W026" not in list_warnings()
 
-    assert "datastore_search.W026" in {each.id for each in run_checks()}
+    Membership.objects.create(group=row, user=make_user())
+    assert "datastore_search.W026" in list_warnings()
+    settings.AUTHENTICATION_BACKENDS = backends
+    assert "datastore_search.W026" not in list_warnings()
 
 
 def test_no_name_is_the_id_of_another_and_no_id_its_name(token: str) -> None:
