@@ -294,6 +294,14 @@ def test_the_owner_of_a_resource_is_given_by_name_or_id(token: str) -> None:
     assert unknown["owner_org"] == ["Organization does not exist"]
 
 
+def test_a_resource_is_shown_with_its_owner() -> None:
+    row = MemberGroup.objects.create(pk="hue", name="hue", title="City of Hue")
+    resource = make_resource("a\n1\n", owner_org=row)
+
+    for path in ("", f"{resource.pk}/", f"{resource.pk}/about/"):
+        assert "City of Hue</bdi>" in Client().get(f"/en/datastore/{path}").content.decode()
+
+
 def test_a_portal_with_members_and_without_the_backend_is_warned(settings: Any) -> None:
     def list_warnings() -> set[str | None]:
         return {each.id for each in run_checks(databases=["default"])}

@@ -342,6 +342,7 @@ def test_the_page_of_a_resource_says_what_its_dataset_says(
         assert "<bdi>Ministry of Water</bdi>" in page
         assert 'href="http://www.opendefinition.org/licenses/cc-by"' in page
     assert "River office" in page
+    assert "<bdi>Ministry of Water</bdi>" in client.get("/en/datastore/").content.decode()
 
     run(client, "resource_patch", {"id": table, "publisher": "Gauge office"}, token)
     page = client.get(f"/en/datastore/{table}/").content.decode()

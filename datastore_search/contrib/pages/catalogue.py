@@ -63,7 +63,7 @@ def _show_facts(question: PageQuestion) -> Mapping[str, Any] | None:
     """Show what is known of a resource, with the labels of the admin, languages and links."""
     resource = question.read.resource
     metadata = get_metadata(resource)
-    if metadata.part_of_id:
+    if metadata.part_of_id or metadata.owner_org_id:
         metadata = _complete(metadata)
     title, license_link, _is_open = describe_license(metadata.license)
     source_link = ""
@@ -96,18 +96,18 @@ def _show_facts(question: PageQuestion) -> Mapping[str, Any] | None:
 
 
 def _complete(metadata: Dataset) -> Dataset:
-    """Copy the metadata of a resource; what it lacks is taken from its dataset."""
-    shown, dataset = copy(metadata), metadata.part_of
+    """Copy the metadata of a resource; what it lacks is that of its dataset, and its owner."""
+    shown, dataset = copy(metadata), metadata.part_of or metadata
     for name in METADATA:
         setattr(shown, name, getattr(shown, name) or getattr(dataset, name))
-    if not shown.publisher and dataset and dataset.owner:
+    if not shown.publisher and dataset.owner:
         shown.publisher = dataset.owner.shown_title
     return shown
 
 
 def _show_origin(question: PageQuestion) -> Mapping[str, Any] | None:
     metadata = get_metadata(question.read.resource)
-    if metadata.part_of_id:
+    if metadata.part_of_id or metadata.owner_org_id:
         metadata = _complete(metadata)
     title, address, _is_open = describe_license(metadata.license)
     return {
