@@ -25,6 +25,7 @@ from .json_values import (
     UnknownNotation,
     ValuesNotOfType,
     convert_to_json,
+    copy_json,
     dump_json,
     dump_json_as_sent,
     is_storable,

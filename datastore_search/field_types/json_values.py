@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import MAX_PREC, Context, Decimal
-from typing import NamedTuple, Never
+from typing import Any, NamedTuple, Never
 
 #: A value as the JSON parser returns it; fractions are exact.
 Json = str | int | Decimal | bool | None | Sequence["Json"] | Mapping[str, "Json"]
@@ -153,6 +153,24 @@ def dump_json(value: Json) -> str:
         return dump_json_as_sent(value, _dump_number)
     except RecursionError:
         raise NotOfType from None
+
+
+def copy_json(value: Json, max_bytes: int) -> Any:
+    """
+    Copy a value as Django's ``JSONField`` stores and reads it.
+
+    Raises: ``NotOfType`` for what ``dump_json`` refuses, numbers beyond a double, and more than
+    ``max_bytes`` of JSON.
+    """
+    text = dump_json(value)
+    copied = json.loads(text)
+    try:
+        json.dumps(copied, allow_nan=False)  # Python reads 1e400 as infinity
+    except ValueError:
+        raise NotOfType from None
+    if len(text.encode()) > max_bytes:
+        raise NotOfType
+    return copied
 
 
 def dump_json_as_sent(value: Json, write_number: Callable[[Decimal], str] = str) -> str:

@@ -9,7 +9,6 @@ Source: CKAN's actions of these names.
 
 from __future__ import annotations
 
-import json
 import mimetypes
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -48,7 +47,7 @@ from ...api.parameters import (
 )
 from ...api.uploads import get_upload, uploads
 from ...database.statements import RowToLock, begin_write_transaction
-from ...field_types import NotOfType, dump_json, is_storable
+from ...field_types import NotOfType, copy_json, is_storable
 from ...messages.access import UnknownResource
 from ...messages.parameters import InvalidParameter
 from ...messages.requests import MalformedJson
@@ -206,17 +205,12 @@ def clean_members(sent: Mapping[str, Any], left_out: Collection[str]) -> dict[st
     Raises: ``ValidationError``.
     """
     members = {name: value for name, value in sent.items() if name not in left_out}
-    cleaned: dict[str, Any] = {}
     try:
-        text = dump_json(members)
-        cleaned = json.loads(text)
-        json.dumps(cleaned, allow_nan=False)  # Python reads 1e400 as infinity
-    except (NotOfType, ValueError):
-        text = ""
-    if not text or len(text.encode()) > MAX_MEMBERS_BYTES:
+        cleaned: dict[str, Any] = copy_json(members, MAX_MEMBERS_BYTES)
+    except NotOfType as error:
         reason = _("These members cannot be stored: at most {most} bytes of JSON, without NUL.")
         message = str(reason).format(most=MAX_MEMBERS_BYTES)
-        raise serializers.ValidationError({"__extras": [message]})
+        raise serializers.ValidationError({"__extras": [message]}) from error
     return cleaned
 
 

@@ -7,7 +7,6 @@ no type has a plugin, so they are kept and returned.
 
 from __future__ import annotations
 
-import json
 import uuid
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -31,7 +30,7 @@ from ...api.parameters import (
     make_printable,
 )
 from ...database.statements import RowToLock, begin_write_transaction
-from ...field_types import NotOfType, dump_json
+from ...field_types import NotOfType, copy_json
 from ...guards.shares import Client
 from ...messages.access import UnknownResource
 from ...models import MAX_TITLE_LENGTH, Resource, parse_resource_id
@@ -214,16 +213,12 @@ def _change_view(request: Request, name: str) -> Iterator[SavedView]:
 
 def _read_members(sent: Mapping[str, Any]) -> dict[str, Any]:
     """Read the members that only a type knows.  Raises: ``ValidationError``."""
-    members: dict[str, Any] = {}
+    sent = {name: value for name, value in sent.items() if name not in _FIXED}
     try:
-        text = dump_json({name: value for name, value in sent.items() if name not in _FIXED})
-        members = json.loads(text)
-        json.dumps(members, allow_nan=False)  # Python reads 1e400 as infinity
-    except (NotOfType, ValueError):
-        text = ""
-    if not 0 < len(text.encode()) <= MAX_MEMBERS_BYTES:
+        members: dict[str, Any] = copy_json(sent, MAX_MEMBERS_BYTES)
+    except NotOfType as error:
         message = _("Other members of a view must be JSON of at most %(most)s bytes.")
-        raise ValidationError({"__extras": [message % {"most": MAX_MEMBERS_BYTES}]})
+        raise ValidationError({"__extras": [message % {"most": MAX_MEMBERS_BYTES}]}) from error
     return members
 
 
