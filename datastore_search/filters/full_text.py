@@ -201,6 +201,20 @@ def compile_tsquery(q: str, language: str, *, plain: bool) -> Clause:
     return Clause(sql.SQL("datastore_search_parsed_tsquery(%s, %s::regconfig)"), [q, language])
 
 
+def compile_words(q: str, language: str, *, has_excluded: bool = True) -> Clause:
+    """
+    Compile the ``tsquery`` of a text with phrases, OR and excluded words, or of one without.
+
+    Not ``has_excluded`` leaves the excluded words out.
+    """
+    if not _OPERATOR.search(q):
+        return compile_tsquery(q, language, plain=True)
+    alternatives = parse_terms(_spell_fractions(q))
+    if not has_excluded:
+        alternatives = [[each for each in terms if not each.is_excluded] for terms in alternatives]
+    return compile_alternatives(alternatives, language)
+
+
 def _spell_fractions(q: str) -> str:
     """Spell ½ as 1/2, whose parts follow each other in a record with ½, too."""
     return _FRACTION.sub(

@@ -392,7 +392,7 @@ def test_a_query_that_cannot_be_understood_is_refused(
 
 @pytest.mark.parametrize(
     "address",
-    ["package_search?q=river&rows=1", "organization_show?id=city-of-hue&include_datasets=true"],
+    ["package_search?fq=river&rows=1", "organization_show?id=city-of-hue&include_datasets=true"],
 )
 def test_two_statements_answer(client: Client, water: Resource, address: str) -> None:
     with CaptureQueriesContext(connection) as queries:

@@ -38,6 +38,7 @@ _TABLES = {
     },
     "catalogue": {
         "datastore_search_catalogue_dataset",
+        "datastore_search_catalogue_datasettext",
         "datastore_search_catalogue_membergroup",
         "datastore_search_catalogue_membership",
     },

@@ -10,11 +10,13 @@ clients send them.
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
+from urllib.parse import urlencode
 
 from django.db.models import Q
 from django.utils.functional import Promise
@@ -38,6 +40,7 @@ from ...api.parameters import (
 )
 from ...api.schemas import BOOLEAN, TEXT, list_of
 from ...api.uploads import uploads
+from ...database.sessions import Session
 from ...guards.shares import Client
 from ...messages.access import UnknownResource
 from ...models import Resource
@@ -45,6 +48,7 @@ from ...search import open_snapshot
 from ...web.addresses import ResourceAddresses
 from .access import find_deleted, is_shown
 from .conditions import match_format, match_text
+from .contents import ContentSearch
 from .datasets import (
     Datasets,
     find_resource,
@@ -70,7 +74,13 @@ from .groups import (
     permits,
 )
 from .models import Group, ListedDataset, MemberGroup, Organization, get_metadata
-from .query import InvalidCatalogueQuery, UnknownCatalogueField, parse_catalogue_sort
+from .query import (
+    NOTHING,
+    InvalidCatalogueQuery,
+    UnknownCatalogueField,
+    find_plain_words,
+    parse_catalogue_sort,
+)
 from .resources import ResourceNameParameters
 
 #: Datasets or organizations of one answer.  Source: the defaults of CKAN's settings
@@ -106,12 +116,16 @@ class UnknownTag(UnknownResource):
 
 
 class _Call(NamedTuple):
-    """A request, what it has sent, the parameters in that, and the name of the database to read."""
+    """A request, what it has sent, the parameters in that, and the session that reads."""
 
     request: Request
     sent: Mapping[str, object]
     parameters: dict[str, Any]
-    using: str
+    session: Session
+
+    @property
+    def using(self) -> str:
+        return self.session.connection.alias
 
     def open_datasets(self) -> Datasets:
         """Open the public datasets, or with ``include_private`` those that the user may see."""
@@ -146,8 +160,7 @@ def _reads(
     def build(run: Callable[[_Call], Answer]) -> Action:
         def run_within_limits(request: Request, sent: Mapping[str, object]) -> Answer:
             with open_snapshot(Client.from_request(request)) as session, session.watch_statements():
-                using = session.connection.alias
-                return run(_Call(request, sent, parameters.parse(sent), using))
+                return run(_Call(request, sent, parameters.parse(sent), session))
 
         own_name = name or run.__name__.removeprefix("_")
         return Action(own_name, parameters, run_within_limits, description, **more)
@@ -242,8 +255,8 @@ class LimitField(NonNegativeIntegerField):
 class PackageSearchParameters(DatasetListParameters):
     q = FullTextField(
         help_text=_(
-            "Words that a dataset must contain, or conditions such as `tags:water`; `*:*` "
-            "matches all."
+            "Words that a dataset or one of its records must contain, or conditions such as "
+            "`tags:water`; `*:*` matches all."
         )
     )
     fq = FullTextField(
@@ -295,10 +308,15 @@ class PackageSearchParameters(DatasetListParameters):
 @_reads(PackageSearchParameters, _("Search datasets."))
 def _package_search(call: _Call) -> Answer:
     parameters, datasets = call.parameters, call.open_datasets()
+    contents = ContentSearch(call.session, find_plain_words(parameters.get("q", "")))
+    found, is_complete = NOTHING, True
+    if contents.text:
+        resources, is_complete = contents.find(datasets.resources)
+        found = datasets.match_resources(resources)
     for name in ("q", "fq", "fq_list"):
         sent = parameters.get(name, "")
         for text in (sent,) if isinstance(sent, str) else sent:
-            datasets = datasets.matching(text, name)
+            datasets = datasets.matching(text, name, found if name == "q" else NOTHING)
     sort = parameters.get("sort", DEFAULT_SORT)
     order = parse_catalogue_sort(sort)
     rows = min(parameters.get("rows", DEFAULT_ROWS), MAX_ROWS)
@@ -313,12 +331,23 @@ def _package_search(call: _Call) -> Answer:
         name: [each for each in datasets.count_facet(name, limit, count) if each.count >= least]
         for name in names
     }
+    results, addresses = call.describe(page), ResourceAddresses(call.request)
+    if contents.text:
+        counted = contents.count([each for listed in page for each in listed.resources])
+        query = urlencode({"q": contents.text})
+        for described in (each for result in results for each in result["resources"]):
+            if number := counted.get(uuid.UUID(described["id"])):
+                described["records_found"] = {
+                    **number._asdict(),
+                    "url": f"{addresses.build_page(described['id'])}?{query}",
+                }
     result = {
         "count": count,
+        **({"contents_complete": is_complete} if contents.text else {}),
         "facets": {
             name: {each.name: each.count for each in values} for name, values in facets.items()
         },
-        "results": call.describe(page),
+        "results": results,
         "sort": sort,
         "search_facets": {
             name: {

@@ -13,9 +13,11 @@ class CatalogueConfig(ContribAppConfig):
         from ...admin.parts import parts
         from ...api.actions import actions
         from ...api.new_resources import CatalogueOfResources, catalogue
+        from ...database.findings import cleanups
         from ...web.addresses import routes
         from .actions import catalogue_actions
         from .admin import metadata_of_resource
+        from .contents import clean_up
         from .groups import group_actions
         from .packages import package_actions
         from .resources import (
@@ -46,4 +48,5 @@ class CatalogueConfig(ContribAppConfig):
             )
         )
         yield parts.entries(metadata_of_resource)
+        yield cleanups.entries(clean_up)
         yield routes.entries(f"{self.name}.urls")

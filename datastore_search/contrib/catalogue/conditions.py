@@ -12,14 +12,26 @@ from typing import Any, Final, Self
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import connections
-from django.db.models import F, Func, Max, Min, OuterRef, Q, Subquery, TextField, Value
+from django.db.models import (
+    Case,
+    F,
+    Func,
+    Max,
+    Min,
+    OuterRef,
+    Q,
+    Subquery,
+    TextField,
+    Value,
+    When,
+)
 from django.db.models.expressions import Combinable, OrderBy
 from django.db.models.fields.json import KeyTextTransform, KeyTransform
-from django.db.models.functions import Coalesce, Lower, NullIf, Upper
-from django.db.models.lookups import IContains
+from django.db.models.functions import Cast, Coalesce, Lower, NullIf, StrIndex, Upper
+from django.db.models.lookups import GreaterThan, IContains
 from django.utils.translation import get_language
 
-from ...models import Field, Resource, ResourceQuerySet
+from ...models import Resource, ResourceQuerySet
 from ...models.translations import iterate_fallbacks
 from .descriptions import FORMAT
 from .query import EVERYTHING, NOTHING, TIMES, Fields, SortTerm
@@ -28,21 +40,21 @@ from .query import EVERYTHING, NOTHING, TIMES, Fields, SortTerm
 
 
 def match_word(word: str) -> Q:
-    """Match resources with a word in their name, texts, publisher, tags, id or fields."""
-    described = Q(dataset__publisher__icontains=word) | Q(dataset__tags__contains=[word])
-    return described | Q(id__icontains=word) | _match_texts(word)
+    """Match resources with a word in a text, a name, the publisher, a tag, the id or a field."""
+    return _match_searched_text(word, F("version"))
 
 
-def _match_texts(word: str, owner: str = "") -> Q:
-    # PostgreSQL makes one hash table of them, in place of a look-up for each resource.
-    labelled = ~Q(label="") & Q(label__icontains=word)  # most fields have no label
-    fields = Field.objects.filter(Q(name__icontains=word) | labelled)
-    return (
-        match_text("title", word, owner)
-        | Q(**{f"{owner}name__icontains": word})
-        | match_text("description", word, owner)
-        | Q(**{f"{owner}pk__in": fields.order_by().values("resource_id")})
-    )
+def match_dataset_word(word: str) -> Q:
+    """Match datasets as ``match_word`` does, in place of resources."""
+    return _match_searched_text(word, Coalesce("resource__version", "version"))
+
+
+def _match_searched_text(word: str, version: Combinable) -> Q:
+    """Match a word in ``DatasetText``; what has changed since its version is read anew."""
+    kept = When(searched__version=version, then="searched__text")
+    read = Func(Cast("pk", TextField()), function="datastore_search_catalogue_text")
+    text = Case(kept, default=read, output_field=TextField())
+    return Q(GreaterThan(StrIndex(text, Upper(Value(word))), 0))
 
 
 def match_text(name: str, part: str, owner: str = "") -> Q:
@@ -131,6 +143,12 @@ class Readable:
         parts = self.listed.filter(condition, dataset__part_of__isnull=False)
         return Q(pk__in=parts.values("dataset__part_of"))
 
+    def match_resources(self, found: ResourceQuerySet) -> Q:
+        """Match the datasets of resources that the user may read."""
+        if not self.has_portal_datasets:
+            return Q(pk__in=found.values("pk"))
+        return Q(pk__in=found.values_list(Coalesce("dataset__part_of", "dataset__pk")))
+
 
 def build_shared_columns(readable: Readable) -> dict[str, Any]:
     """Build what datasets are sorted by, and what they share with a resource."""
@@ -209,26 +227,6 @@ def order_datasets(readable: Readable, terms: Sequence[SortTerm]) -> list[OrderB
     ]
 
 
-def match_dataset_word(word: str) -> Q:
-    return Q(resource=None) & (_match_dataset_texts(word) | _match_metadata(word, str))
-
-
-def _match_dataset_texts(word: str) -> Q:
-    translated = Q(IContains(_JsonList.of_path("translations", "$.*.*"), word))
-    return (
-        Q(name__icontains=word)
-        | Q(title__icontains=word)
-        | Q(notes__icontains=word)
-        | ~Q(translations={}) & translated  # most rows have none
-        | Q(IContains(_read_member("title", "organization"), word))
-    )
-
-
-def _match_metadata(word: str, of_dataset: Callable[[str], str]) -> Q:
-    names = ("id", of_dataset("publisher"), of_dataset("tags"))
-    return _match_any(names, "icontains", word)
-
-
 def _match_any(columns: Sequence[str], lookup: str, text: str) -> Q:
     return Q(*((f"{column}__{lookup}", text) for column in columns), _connector=Q.OR)
 
@@ -240,9 +238,8 @@ def build_fields(readable: Readable) -> Fields:
         word = text.strip("*")
         if not word:
             return EVERYTHING
-        found = _match_texts(word, owner) | _match_metadata(word, readable.of_dataset)
-        of_portal = readable.of_portal(Q(resource=None) & _match_dataset_texts(word))
-        return found | of_portal | readable.match_parts(match_word(word))
+        match = match_dataset_word if readable.has_portal_datasets else match_word
+        return match(word) | readable.match_parts(match_word(word))
 
     def match_part(name: str, of_resource: str, text: str) -> Q:
         part = text.strip("*")

@@ -6,7 +6,8 @@ import uuid
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import lru_cache, reduce
+from operator import and_
 from typing import Any, Self, TypeVar
 
 from django import forms
@@ -60,7 +61,7 @@ from .models import (
     build_organization,
     get_metadata,
 )
-from .query import EVERYTHING, SortTerm, parse_catalogue_query
+from .query import EVERYTHING, NOTHING, SortTerm, parse_catalogue_query
 
 AnyGroup = TypeVar("AnyGroup", bound=Group)
 AnyRow = TypeVar("AnyRow", Dataset, Resource)
@@ -157,13 +158,18 @@ class Datasets:
         hidden = Resource.objects.using(rows.db).exclude(is_readable).order_by()
         return rows.exclude(Exists(hidden.filter(pk=OuterRef("resource_id"))))
 
-    def matching(self, text: str, parameter: str) -> Self:
+    def matching(self, text: str, parameter: str, found: Q = NOTHING) -> Self:
+        """Keep the datasets that meet a query, and those that are ``found`` otherwise."""
         if not text.strip():
             return self
-        return self._keep(parse_catalogue_query(text, parameter, build_fields(self._readable)))
+        condition = parse_catalogue_query(text, parameter, build_fields(self._readable))
+        return self._keep(condition | found)
 
     def match_word(self, word: str) -> Q:
         return build_fields(self._readable)[""](word)
+
+    def match_resources(self, found: ResourceQuerySet) -> Q:
+        return self._readable.match_resources(found)
 
     def owned_by(self, name: str) -> Self:
         return self._keep(Q(organization_name=name))
@@ -435,15 +441,24 @@ class CatalogueFilterSet(FilterSet):
         model = Resource
         fields = ()
 
-    def __init__(self, data: Any, rows: QuerySet[Any], match: Callable[[str], Q]) -> None:
-        """Filter datasets or resources; ``match`` decides which contain a word."""
+    def __init__(
+        self,
+        data: Any,
+        rows: QuerySet[Any],
+        match: Callable[[str], Q],
+        find: Callable[[str], Q] = lambda _text: NOTHING,
+    ) -> None:
+        """
+        Filter datasets or resources.
+
+        ``match`` decides which have a word, and ``find`` which others match the whole text.
+        """
         super().__init__(data, rows)
-        self._match = match
+        self._match, self._find = match, find
 
     def filter_by_words(self, rows: QuerySet[Any], name: str, text: str) -> QuerySet[Any]:
-        for word in text.split():
-            rows = rows.filter(self._match(word))
-        return rows
+        words = map(self._match, text.split())
+        return rows.filter(reduce(and_, words, EVERYTHING) | self._find(text))
 
 
 def list_tables(using: str) -> ResourceQuerySet:

@@ -14,6 +14,8 @@ from typing import Any, ClassVar, Final, Self
 from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.contrib.postgres.fields import ArrayField
+from django.contrib.postgres.indexes import GinIndex
+from django.contrib.postgres.search import SearchVectorField
 from django.core.checks import CheckMessage
 from django.core.exceptions import ValidationError
 from django.core.validators import (
@@ -481,6 +483,43 @@ class Dataset(GuardedModel):
     @property
     def shown_version(self) -> str:
         return self.version_name or (self.version_date.isoformat() if self.version_date else "")
+
+
+class DatasetText(models.Model):
+    """
+    What searches of the catalogue read of a dataset: its texts, and the words of its records.
+
+    ``contents`` makes and renews a row; a search reads without it what has changed since.
+    """
+
+    dataset = models.OneToOneField(
+        Dataset, models.CASCADE, primary_key=True, editable=False, related_name="searched"
+    )
+    #: That of the dataset, for shorter joins.
+    resource = models.OneToOneField(
+        Resource, models.CASCADE, null=True, editable=False, related_name="searched"
+    )
+    #: That of the resource, or of a dataset without one, when the row was made.
+    version = models.BigIntegerField(editable=False)
+    #: Its lines are in capitals (``sql/searched.sql``).
+    text = models.TextField(editable=False)
+    #: The text search configuration of the words.
+    language = models.CharField(max_length=63, editable=False)
+    #: The words of all records, without places; null where there are too many, or none was read.
+    words = SearchVectorField(null=True, editable=False)
+    #: When the words were read.
+    read_at = models.DateTimeField(null=True, editable=False)
+
+    objects = PrimaryManager()
+
+    class Meta:
+        indexes = (
+            GinIndex(fields=("words",), name="datastore_search_text_words"),
+            models.Index(fields=("language",), name="datastore_search_text_language"),
+        )
+
+    def __str__(self) -> str:
+        return str(self.dataset_id)
 
 
 def get_metadata(resource: Resource) -> Dataset:

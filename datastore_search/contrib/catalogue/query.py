@@ -96,6 +96,20 @@ def parse_catalogue_query(text: str, parameter: str, fields: Fields) -> Q:
     return condition
 
 
+def find_plain_words(text: str) -> str:
+    """Return a query that has words and phrases alone, as the search of a table reads it, or ''."""
+    words = []
+    for match in _TOKEN.finditer(text):
+        word, phrase = match["word"], match["phrase"]
+        if phrase is None and (word is None or "*" in word or word in _OPERATORS):
+            return ""
+        words.append(re.sub(r"\\(.)", r"\1", word) if word else f'"{phrase}"')
+    return " ".join(words)
+
+
+_OPERATORS: Final = frozenset({"AND", "&&", "OR", "||", "NOT"})
+
+
 @dataclass(frozen=True, slots=True)
 class SortTerm:
     name: str

@@ -8,9 +8,12 @@ from copy import copy
 from datetime import date
 from http import HTTPStatus
 from typing import Any, cast
+from urllib.parse import urlencode
+from uuid import UUID
 
 from django.core.exceptions import ValidationError
 from django.core.validators import URLValidator
+from django.db.models import Q
 from django.http import HttpRequest, HttpResponse
 from django.utils.formats import date_format
 from django.utils.timezone import localtime
@@ -28,6 +31,7 @@ from ...signals import CATALOGUE_KEY
 from ...web.addresses import ResourceAddresses, reverse_in_locale
 from ...web.views import parse_page_number
 from ..catalogue.access import is_shown
+from ..catalogue.contents import ContentSearch, FoundRecords
 from ..catalogue.datasets import (
     CatalogueFilterSet,
     count_facets,
@@ -153,7 +157,14 @@ class CatalogueView(PageView):
             chosen = {name: text[:200] if is_storable(text) else "" for name, text in sent.items()}
             datasets = readable.owned_by(chosen["publisher"]) if chosen["publisher"] else readable
             datasets = datasets.tagged(chosen["topic"]) if chosen["topic"] else datasets
-            filters = CatalogueFilterSet(request.GET, datasets.rows, datasets.match_word)
+            contents, is_searched = ContentSearch(session, request.GET.get("q", "")), True
+
+            def find(_text: str) -> Q:
+                nonlocal is_searched
+                resources, is_searched = contents.find(datasets.resources)
+                return datasets.match_resources(resources)
+
+            filters = CatalogueFilterSet(request.GET, datasets.rows, datasets.match_word, find)
             if not filters.is_valid():
                 return self.render_page(
                     "catalogue.html",
@@ -184,11 +195,18 @@ class CatalogueView(PageView):
                 if len(options) > 1 or chosen[name]:
                     choices.append((name, label, [("", _("all")), *options.items()], chosen[name]))
             choices.append(("sort", _("Sort by"), [*_ORDERS.items()], chosen["sort"]))
+            tables = [table for each in listed for table in each.resources]
+            found = contents.count(tables) if q else {}
             context: dict[str, Any] = {
                 "entries": [
-                    (each, list(map(self._describe_table, each.resources))) for each in listed
+                    (
+                        each,
+                        [self._describe_table(table, q, found) for table in each.resources],
+                    )
+                    for each in listed
                 ],
                 "filters": filters,
+                "is_searched": is_searched,
                 "is_asked": q or chosen["publisher"] or chosen["topic"],
                 "formats": ", ".join(list_format_labels()),
                 "choices": choices,
@@ -212,7 +230,9 @@ class CatalogueView(PageView):
                 response["Link"] = link
             return response
 
-    def _describe_table(self, resource: Resource) -> dict[str, Any]:
+    def _describe_table(
+        self, resource: Resource, q: str, found: Mapping[UUID, FoundRecords]
+    ) -> dict[str, Any]:
         version, fields = resource.table_version, cast("Any", resource).field_count
         if version is None:  # published without a table
             address = find_address(build_url(resource, ResourceAddresses(self.request)))
@@ -220,10 +240,18 @@ class CatalogueView(PageView):
             return {"resource": resource, "address": address, "format": members.get("format") or ""}
         records = version.record_count if version else 0
         loaded = localtime(version.published_at) if version and version.published_at else None
+        address, matching = reverse_in_locale(self.request, "resource", resource.pk), ""
+        if number := found.get(resource.pk):
+            matching = ngettext(
+                "%(number)s record matches", "%(number)s records match", number.total
+            ) % {"number": format_count(number.total)}
+            matching = matching if number.is_exact else f"≥ {matching}"
         return {
             "resource": resource,
             "is_table": True,
-            "address": reverse_in_locale(self.request, "resource", resource.pk),
+            "address": address,
+            "matching": matching,
+            "matching_address": f"{address}?{urlencode({'q': q})}",
             "loaded_at": loaded.isoformat() if loaded else "",
             "loaded": _("Loaded on %(date)s") % {"date": date_format(loaded)} if loaded else "",
             "facts": (  # faster than the template

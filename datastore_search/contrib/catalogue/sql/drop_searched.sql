@@ -1,0 +1,1 @@
+DROP FUNCTION datastore_search_catalogue_text(varchar);
