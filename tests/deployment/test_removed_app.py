@@ -134,6 +134,8 @@ def test_the_keys_of_contrib_apps_are_also_deleted_by_postgresql(db: None) -> No
         ("owner_org_id", "a", True),  # of organizations, which the app alone deletes
         ("part_of_id", "n", True),
         ("resource_id", "c", True),
+        ("dataset_id", "c", True),
+        ("resource_id", "c", True),
         ("group_id", "a", True),
         ("resource_id", "c", True),
         ("table_version_id", "n", True),

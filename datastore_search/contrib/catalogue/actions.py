@@ -343,7 +343,7 @@ def _package_search(call: _Call) -> Answer:
                 }
     result = {
         "count": count,
-        **({"contents_complete": is_complete} if contents.text else {}),
+        **({} if is_complete else {"contents_complete": False}),
         "facets": {
             name: {each.name: each.count for each in values} for name, values in facets.items()
         },

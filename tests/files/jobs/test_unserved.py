@@ -72,7 +72,8 @@ def test_a_table_of_which_nothing_else_is_known_is_kept_too(resource: Resource) 
             " datastore_search_files_load, datastore_search_field, datastore_search_alias,"
             " datastore_search_files_rowerror, datastore_search_files_storeddownload,"
             " datastore_search_analysis_snapshot, datastore_search_tableversion,"
-            " datastore_search_files_resourcefile, datastore_search_pages_savedview"
+            " datastore_search_files_resourcefile, datastore_search_pages_savedview,"
+            " datastore_search_catalogue_datasettext"
         )
 
     assert clean_up_loads() == 0
