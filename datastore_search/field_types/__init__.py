@@ -89,7 +89,7 @@ def guess_type(given: Iterable[Json]) -> FieldType:
     """
     Return the narrowest type that changes no value; text for none at all.
 
-    As in files, ``007`` is text.
+    As in files, ``007`` is text.  As in CKAN, the text of a date is a ``timestamp``.
     """
     filled = [value for value in given if value not in (None, "")]
     guessed = (kind for kind in field_types.values() if kind.holds and all(map(kind.holds, filled)))

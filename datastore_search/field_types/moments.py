@@ -103,14 +103,21 @@ def _build_timestamp_json(moment: str, zone: str) -> str:
 
 
 def _build_type(
-    name: str, read: Callable[[Json], str], duckdb: DuckDBTexts, **others: Any
+    name: str,
+    read: Callable[[Json], str],
+    duckdb: DuckDBTexts,
+    *,
+    is_guessed: bool = True,
+    **others: Any,
 ) -> FieldType:
     return FieldType(
         name=name,
         parse_value=read,
         parse_operand=read,
         parse_bound=read,
-        holds=lambda value: isinstance(value, str) and try_parse(value, read) is not None,
+        holds=(lambda value: isinstance(value, str) and try_parse(value, read) is not None)
+        if is_guessed
+        else None,
         # ISO's notation sorts by time, in every collation of the database.
         sort_expression='{t} COLLATE "C"',
         operators=SCALAR_OPERATORS,
@@ -135,6 +142,7 @@ DATE = _build_type(
     "date",
     _build_parser(_DATE, date.fromisoformat, date.isoformat),
     DuckDBTexts(_DAY_TEXTS, JSON_STRING, ((_DAY_TEXTS,),)),
+    is_guessed=False,  # CKAN guesses a timestamp
     label=_("date"),
     read_python=date.fromisoformat,
     duckdb_type="DATE",

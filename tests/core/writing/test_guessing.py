@@ -47,7 +47,7 @@ TYPES: list[tuple[list[Any], str]] = [
     (["01.50"], "text"),
     (["1e5"], "text"),
     (["NaN"], "text"),
-    (["2024-02-29"], "date"),
+    (["2024-02-29"], "timestamp"),  # as in CKAN
     (["2023-02-29"], "text"),
     (["2024-02-29T12:00"], "timestamp"),
     (["2024-02-29 12:00:00.5"], "timestamp"),
