@@ -103,7 +103,7 @@ class BareTokenAuthentication(BaseAuthentication):
         if len(token.split(maxsplit=1)) != 1:
             return None
         user = find_token_user(token) if token.isascii() else None
-        return (user, "token") if user else (AnonymousUser(), None)
+        return (user, token) if user else (AnonymousUser(), None)
 
 
 class CkanKeyAuthentication(BareTokenAuthentication):

@@ -4,11 +4,13 @@ What members of organizations may do, by each action; ``tests/test_access.py`` h
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.contrib.auth.models import Permission
 from django.test import Client
+from django.utils import timezone
 from knox.models import AuthToken
 
 from datastore_search.contrib.catalogue.models import Dataset, MemberGroup, Membership, build_id
@@ -237,6 +239,18 @@ def test_a_user_has_so_many_tokens_at_most(monkeypatch: pytest.MonkeyPatch) -> N
 
     assert refused.json()["error"]["user"] == ["A user has at most 2 API tokens."]
     assert AuthToken.objects.filter(user=user).count() == 2
+
+
+def test_a_token_that_expires_issues_none_that_expires_later(db: None) -> None:
+    user, expires_at = make_user(), timezone.now() + timedelta(hours=1)
+    token = issue_token(user, expires_at=expires_at)
+
+    sent = {"user": "reader", "name": "a"}
+    assert act(Client(), "api_token_create", sent, token).status_code == 200
+
+    later = [each.expiry - expires_at for each in AuthToken.objects.filter(user=user)]
+    assert len(later) == 2
+    assert max(later) < timedelta(seconds=1)
 
 
 def test_a_token_is_listed_used_and_revoked(tokens: dict[str, str]) -> None:

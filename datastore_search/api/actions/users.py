@@ -169,7 +169,9 @@ def _create_token(request: Request, sent: Mapping[str, object]) -> Answer:
     if tokens.filter(user=user.pk).count() >= MAX_LISTED:
         message = _("A user has at most %(most)s API tokens.") % {"most": MAX_LISTED}
         raise serializers.ValidationError({"user": [message]})
-    token = issue_token(user)
+    # Who has found a token that expires cannot keep it.
+    used = tokens.filter(digest=hash_token(str(request.auth))).first()
+    token = issue_token(user, expires_at=used and used.expiry)
     issued = tokens.get(digest=hash_token(token))
     return Answer({"token": token, "id": issued.token_key})
 
