@@ -50,7 +50,7 @@ _MAX_WORD_BYTES: Final = 1_000_000
 
 #: Tables that a search asks by their own indexes, at most for so long, and in one statement.
 MAX_ASKED: Final = 200
-_MAX_SECONDS: Final = 0.1
+_MAX_SECONDS: Final = 0.05
 _BATCH: Final = 25
 
 #: Records of a table that are counted.
