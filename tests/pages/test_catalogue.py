@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 from django.test import Client
+from lxml.html import document_fromstring
 
 from datastore_search.contrib.catalogue.models import Dataset
 from datastore_search.models import Field, Resource
 
-from ..builders import make_resource, make_user
+from ..builders import make_listed_resource, make_resource, make_user
 from .parsing import extract_text
 
 PATH = "/en/datastore/"
@@ -191,3 +192,29 @@ def test_a_page_says_its_language_and_its_links_keep_the_locale_as_it_was_spelle
     assert f'href="/{locale}/datastore/{resource.pk}/"' in page
     assert f'action="/{locale}/datastore/"' in page
     assert f'<a href="/{locale}/datastore/">' in page
+
+
+def test_the_first_page_leads_to_changes_topics_and_publishers(
+    client: Client, no_resource: None, settings: Any
+) -> None:
+    settings.DATASTORE_SEARCH_SITE_TITLE = "Data of Hue"
+    for number in range(9):
+        publisher = ("Water board", "City of Hue")[number % 2]
+        make_listed_resource(f"r{number}", publisher=publisher, tags=["all", f"t{number}"])
+
+    page = document_fromstring(client.get(PATH).content)
+    ways = {
+        str(way.findtext("h2")): [str(link.get("href")) for link in way.iter("a")]
+        for way in page.iter("section")
+    }
+
+    assert page.findtext(".//h1") == "Data of Hue"
+    assert list(ways) == ["Latest changes", "Topics", "Publishers"]
+    newest = Resource.objects.order_by("-modified_at").values_list("pk", flat=True)
+    assert ways["Latest changes"] == [f"/en/datastore/{pk}/" for pk in newest[:8]]
+    assert ways["Topics"][0] == "?topic=all"
+    assert ways["Publishers"] == ["?publisher=water-board", "?publisher=city-of-hue"]
+    for address in (*ways["Topics"], *ways["Publishers"]):
+        found = document_fromstring(client.get(f"{PATH}{address}").content)
+        assert not list(found.iter("section"))
+        assert found.findtext(".//h1") == "Resources"

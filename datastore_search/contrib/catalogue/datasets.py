@@ -430,7 +430,7 @@ def validate_catalogue_word_count(text: str) -> None:
 
 class CatalogueFilterSet(FilterSet):
     q = CharFilter(
-        label=gettext_lazy("Find resources"),
+        label=gettext_lazy("Search titles and records"),
         method="filter_by_words",
         max_length=MAX_CATALOGUE_Q_LENGTH,
         validators=[validate_catalogue_word_count],

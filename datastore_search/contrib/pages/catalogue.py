@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from copy import copy
 from datetime import date
@@ -25,7 +25,7 @@ from ...guards.shares import Client
 from ...messages.bidi import show_bidi_controls
 from ...messages.numbers import format_count
 from ...messages.requests import UnknownPage
-from ...models import Reader, Resource
+from ...models import LocalText, Reader, Resource
 from ...search import open_snapshot
 from ...signals import CATALOGUE_KEY
 from ...web.addresses import ResourceAddresses, reverse_in_locale
@@ -34,6 +34,8 @@ from ..catalogue.access import is_shown
 from ..catalogue.contents import ContentSearch, FoundRecords
 from ..catalogue.datasets import (
     CatalogueFilterSet,
+    Datasets,
+    FacetValue,
     count_facets,
     open_readable_datasets,
 )
@@ -44,6 +46,8 @@ from ..catalogue.published import (
     describe_catalogue,
     describe_resource,
     find_address,
+    get_site_description,
+    get_site_title,
 )
 from ..catalogue.query import SortTerm
 from .head import list_format_labels
@@ -143,6 +147,9 @@ ENTRIES_PER_PAGE = 20
 #: Publishers and topics that are offered, the most frequent ones.
 MAX_OPTIONS = 50
 
+#: Datasets, topics and publishers to which the first page leads.
+MAX_WAYS = 8
+
 #: The values of ``sort``, and their words.
 _ORDERS = {"": gettext_lazy("title"), "modified": gettext_lazy("last change")}
 
@@ -222,6 +229,8 @@ class CatalogueView(PageView):
             # Of all addresses of the catalogue, and of a table, one is for search engines.
             if not request.GET:
                 context["structured_data"] = describe_catalogue(request)
+                context["portal"] = (get_site_title(), get_site_description())
+                context["ways"] = self._list_ways(readable, total, *facets)
             # The total depends on the user, on every page.
             response = self.render_page(
                 "catalogue.html", context, private=request.user.is_authenticated, key=CATALOGUE_KEY
@@ -229,6 +238,38 @@ class CatalogueView(PageView):
             if link := build_catalogue_links(request):
                 response["Link"] = link
             return response
+
+    def _list_ways(
+        self,
+        datasets: Datasets,
+        total: int,
+        publishers: Sequence[FacetValue],
+        topics: Sequence[FacetValue],
+    ) -> list[tuple[str, list[tuple[str, LocalText, str]]]]:
+        """List ways into the catalogue: of each link, the address, its text and what follows."""
+        bounds, newest = slice(0, MAX_WAYS), [SortTerm("metadata_modified", True), SortTerm("id")]
+        changed = []
+        for each in datasets.list_page(newest, bounds) if total > MAX_WAYS else ():
+            dataset, day = each.dataset, date_format(localtime(each.modified_at), "DATE_FORMAT")
+            address = f"?{urlencode({'q': dataset.pk})}"
+            if dataset.resource:
+                address = reverse_in_locale(self.request, "resource", dataset.resource.pk)
+            changed.append((address, dataset.local_title, day))
+        ways = [(_("Latest changes"), changed)]
+        for title, name, found in (
+            (_("Topics"), "topic", topics),
+            (_("Publishers"), "publisher", publishers),
+        ):
+            links = [
+                (
+                    f"?{urlencode({name: each.name})}",
+                    LocalText(each.title, ""),  # in whatever language
+                    format_count(each.count),
+                )
+                for each in found[bounds]
+            ]
+            ways.append((title, links))
+        return [way for way in ways if len(way[1]) > 1]
 
     def _describe_table(
         self, resource: Resource, q: str, found: Mapping[UUID, FoundRecords]
