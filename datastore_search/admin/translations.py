@@ -16,11 +16,11 @@ from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext, ngettext
+from django.utils.translation import get_language, gettext, ngettext
 from django.utils.translation.trans_real import get_languages
 
 from ..models import MAX_LENGTHS, Field, Resource
-from ..web.languages import find_direction, get_own_name
+from ..web.languages import choose_language_codes, find_direction, get_own_name
 from .forms import VersionedForm, get_shown_rows, split_fields
 
 _OF_FIELDS = ("label", "notes")
@@ -120,7 +120,7 @@ def handle_translation(
 
 
 def link_translations(resource: Resource) -> SafeString:
-    """Link the page of each enabled language, with the number of texts that it has."""
+    """Link the page of each language of the portal, with the number of texts that it has."""
     counts = Counter[str]()
     for each in (resource.translations, *resource.fields.values_list("translations", flat=True)):
         counts.update({language: len(texts) for language, texts in each.items()})
@@ -142,7 +142,10 @@ def link_translations(resource: Resource) -> SafeString:
                     get_own_name(language),
                     f" ({shown[language]})" if language in shown else "",
                 )
-                for language in sorted(get_languages(), key=lambda code: code not in shown)
+                for language in dict.fromkeys(
+                    (*shown, *choose_language_codes(get_language() or ""))
+                )
+                if language in get_languages()
             ),
         ),
     )

@@ -93,6 +93,16 @@ def test_the_page_of_a_resource_links_the_languages_and_counts_their_texts(staff
     assert (f"{LIST}{resource.pk}/texts/fr/", '<bdi lang="fr">français</bdi>') in links
 
 
+def test_of_a_hundred_languages_those_of_the_pages_and_of_texts_are_linked(staff: Client) -> None:
+    resource = make_stations()
+    Resource.objects.filter(pk=resource.pk).update(translations={"ja": {"title": "川"}})
+
+    page = staff.get(f"{LIST}{resource.pk}/change/").content.decode()
+
+    linked = re.findall(rf'href="{LIST}{resource.pk}/texts/([^/]+)/"', page)
+    assert sorted(linked) == ["ar", "de", "en", "es", "fr", "ja", "pt-br", "vi"]
+
+
 def test_every_input_has_a_name_and_the_language(staff: Client) -> None:
     resource = make_stations()
 
