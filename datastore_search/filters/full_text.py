@@ -279,6 +279,10 @@ def parse_terms(text: str) -> list[list[Term]]:
     return [terms for terms in alternatives if terms]
 
 
+def has_excluded(text: str) -> bool:
+    return any(each.is_excluded for terms in parse_terms(text) for each in terms)
+
+
 def remove_operators(text: str) -> str:
     """Remove operators, and what they exclude, from a text."""
     if not _OPERATOR.search(text):

@@ -82,6 +82,20 @@ def test_tables_are_found_by_their_records(
     assert find(client, q) == (["birds"] if is_found else [])
 
 
+@pytest.mark.parametrize(
+    ("q", "is_found"), [("goose -north", True), ("mallard -bay", False), ('goose -"goose"', False)]
+)
+@pytest.mark.usefixtures("birds")
+def test_the_page_finds_records_without_excluded_words(
+    client: Client, prepare: Callable[[], object], q: str, is_found: bool
+) -> None:
+    prepare()
+
+    page = client.get("/en/datastore/", {"q": q}).content.decode()
+
+    assert ("Strikes" in page) is is_found
+
+
 def test_the_number_of_records_is_told_with_a_link(client: Client, birds: Resource) -> None:
     result = search(client, q="goose")
 

@@ -35,7 +35,7 @@ from ...database.statements import (
     write_rows,
 )
 from ...database.tables import name_record_table, quote_record_table
-from ...filters.full_text import compile_words, has_too_many_words
+from ...filters.full_text import compile_words, has_excluded, has_too_many_words
 from ...messages import DatastoreError
 from ...models import Resource, ResourceQuerySet
 from .models import Dataset, DatasetText
@@ -100,7 +100,7 @@ class ContentSearch:
         if to_ask and self.session.has_own_snapshot:
             begin_reading()
         holding = known.filter(reduce(or_, (_hold(*each) for each in queries.items())))
-        is_exact = all(_is_of_one_word(query) for query in queries.values())
+        is_exact = not has_excluded(self.text) and all(map(_is_of_one_word, queries.values()))
         if not is_exact:
             to_ask = [*_list_tables(holding), *to_ask]
         statement: LiteralString = "SELECT {id}, EXISTS (SELECT FROM {table} WHERE {matches})"
