@@ -224,6 +224,15 @@ def test_tables_that_are_not_asked_are_told(
     assert "The records of some tables were not searched." in page
 
 
+def test_a_text_of_too_many_words_is_told(client: Client, no_resource: None) -> None:
+    text = " ".join(map(str, range(100, 160)))
+    make_resource(f"text\n{text}\n")
+
+    result = search(client, q=f'"{text}"')
+
+    assert (result["count"], result["contents_complete"]) == (0, False)
+
+
 def test_a_lost_table_hides_no_other(client: Client, birds: Resource) -> None:
     make_listed_resource("lost")
 

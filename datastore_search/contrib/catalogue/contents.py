@@ -88,12 +88,14 @@ class ContentSearch:
 
     def find(self, resources: ResourceQuerySet) -> tuple[ResourceQuerySet, bool]:
         """Find those of loaded resources that have such a record, and whether all were asked."""
-        using = self.session.connection.alias
+        if has_too_many_words([self.text], plain=False, max_words=_MAX_WORDS):
+            return resources.none(), False
         known = resources.filter(searched__version=F("version"), searched__words__isnull=False)
         # A left join, in place of the subquery that Django makes of NOT.
         is_unknown = Q(searched__words=None) | Q(searched__version__lt=F("version"))
         to_ask = _list_tables(resources.filter(is_unknown))
-        languages = DatasetText.objects.using(using).values_list("language", flat=True).distinct()
+        texts = DatasetText.objects.using(resources.db)
+        languages = texts.values_list("language", flat=True).distinct()
         queries = self._compile({*languages, *(table.language for table in to_ask)} - {""})
         if not queries:
             return resources.none(), True
@@ -133,7 +135,7 @@ class ContentSearch:
 
     def _compile(self, languages: Collection[str]) -> dict[str, str]:
         """Compile the text for each language of tables into what all words of a table must meet."""
-        if not languages or has_too_many_words([self.text], plain=False, max_words=_MAX_WORDS):
+        if not languages:
             return {}
         clauses = [
             compose("({}::text)", compile_words(self.text, each, has_excluded=False))
