@@ -212,6 +212,15 @@ def test_tables_with_too_many_words_are_asked(
     assert find(client, "strikes") == ["birds"]
 
 
+def test_a_megabyte_of_words_is_kept(rivers: Resource, monkeypatch: pytest.MonkeyPatch) -> None:
+    size = sum(len(word.encode()) for word in ("104", "910", "huong", "hương", "da", "đà"))
+    monkeypatch.setattr(contents, "_MAX_WORD_BYTES", size)
+
+    read_changed_datasets()
+
+    assert DatasetText.objects.get().words is not None
+
+
 def test_tables_that_are_not_asked_are_told(
     client: Client, birds: Resource, rivers: Resource, monkeypatch: pytest.MonkeyPatch
 ) -> None:

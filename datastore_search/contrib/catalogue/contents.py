@@ -225,10 +225,12 @@ WHERE dataset.id = {id} AND resource.table_version_id IS NOT DISTINCT FROM {tabl
 ON CONFLICT (dataset_id) DO UPDATE SET version = excluded.version, text = excluded.text,
     language = excluded.language, words = excluded.words, read_at = excluded.read_at
 """
+#: The words that are too many are counted, and not kept in memory.
 _WORDS: Final = """
-SELECT CASE WHEN coalesce(sum(octet_length(word)), 0) <= {most}
-    THEN coalesce(array_to_tsvector(array_agg(word)), '') END
-FROM (SELECT DISTINCT unnest(tsvector_to_array(search)) AS word FROM {table}) AS words
+SELECT CASE WHEN coalesce(max(total), 0) <= {most}
+    THEN coalesce(array_to_tsvector(array_agg(word) FILTER (WHERE total <= {most})), '') END
+FROM (SELECT word, sum(octet_length(word)) OVER (ROWS UNBOUNDED PRECEDING) AS total
+    FROM (SELECT DISTINCT unnest(tsvector_to_array(search)) AS word FROM {table}) AS words) AS sums
 """
 
 _is_reading = Lock()
