@@ -15,6 +15,7 @@ from datastore_search.contrib.catalogue import contents
 from datastore_search.contrib.catalogue.contents import read_changed_datasets
 from datastore_search.contrib.catalogue.models import Dataset, DatasetText
 from datastore_search.contrib.catalogue.sync import sync_dataset
+from datastore_search.database.statements import execute
 from datastore_search.models import Resource
 
 from ..builders import (
@@ -250,6 +251,23 @@ def test_a_lost_table_hides_no_other(client: Client, birds: Resource) -> None:
     assert [each["name"] for each in result["results"]] == ["birds"]
     assert result["contents_complete"] is False
     assert read_changed_datasets() == 2
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_search_keeps_no_locks_on_tables(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = get_record_table(make_resource(BIRDS))
+    locks = "SELECT count(*) FROM pg_locks WHERE relation = %s::regclass"
+    found: list[tuple[Any, ...]] = []
+
+    def count(*_values: object) -> dict[object, object]:
+        found.extend(execute(connection, locks, [table]))
+        return {}
+
+    monkeypatch.setattr(contents, "begin_reading", lambda: None)
+    monkeypatch.setattr(contents.ContentSearch, "count", count)
+
+    assert search(client, q="goose")["count"] == 1
+    assert found == [(0,)]
 
 
 def test_the_page_links_the_records(

@@ -172,6 +172,8 @@ class ContentSearch:
             # A table may be too slow, or be dropped just now.
             with suppress(DatabaseError), self.session.contain_failure():
                 answers += self.session.fetch_rows(asked, limit=limit) if limit else []
+                # PostgreSQL has room for some thousand locks; this releases those on the tables.
+                self.session.connection.needs_rollback = self.session.connection.in_atomic_block
         return answers
 
     def _compile_question(self, table: _Table, statement: LiteralString) -> Clause:
