@@ -8,7 +8,7 @@ from threading import enumerate as list_threads
 from typing import Any
 
 import pytest
-from django.db import connection
+from django.db import InternalError, connection, transaction
 from django.test import Client
 
 from datastore_search.contrib.catalogue import contents
@@ -156,6 +156,19 @@ def test_words_are_read_again_once_the_old_ones_have_been_kept_a_while(
 
     assert read_changed_datasets() == 1
     assert read_changed_datasets() == 0
+
+
+@pytest.mark.usefixtures("birds", "rivers")
+def test_a_read_only_database_is_not_asked_for_each_dataset(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    with transaction.atomic():
+        execute(connection, "SET TRANSACTION READ ONLY")
+        with pytest.raises(InternalError):
+            read_changed_datasets()
+        transaction.set_rollback(True)
+
+    assert len({record.args for record in caplog.records}) <= 2
 
 
 def test_a_clean_up_forgets_the_words_of_deleted_records(client: Client, birds: Resource) -> None:

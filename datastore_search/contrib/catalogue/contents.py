@@ -32,6 +32,8 @@ from ...database.statements import (
     Clause,
     begin_write_transaction,
     compose,
+    explain_refusal,
+    is_connection_lost,
     write_rows,
 )
 from ...database.tables import name_record_table, quote_record_table
@@ -305,4 +307,7 @@ def _read_dataset(
                 return write_rows(connections[using], statement)
         except (DatastoreError, Error) as error:
             logger.warning("The words of %s are not read: %s", pk, error)
+            # What no dataset can be read for is logged once.
+            if words is sql.NULL and (explain_refusal(error) or is_connection_lost(error)):
+                raise
     return 0
