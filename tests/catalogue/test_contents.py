@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from django.db import InternalError, connection, transaction
+from django.db.models import F
 from django.test import Client
 
 from datastore_search.contrib.catalogue import contents
@@ -143,6 +144,14 @@ def test_texts_that_have_changed_since_are_found(client: Client, birds: Resource
 
     assert find(client, "collisions") == ["birds"]
     assert find(client, "strikes") == []
+
+
+def test_what_is_older_than_its_words_is_found(client: Client, birds: Resource) -> None:
+    read_changed_datasets()
+    DatasetText.objects.update(version=F("version") + 1, words="'zebra'", read_at=None)
+
+    assert find(client, "goose") == ["birds"]
+    assert find(client, "zebra") == []
 
 
 def test_words_are_read_again_once_the_old_ones_have_been_kept_a_while(

@@ -24,6 +24,7 @@ from typing import Any, Final, LiteralString, NamedTuple
 
 from django.db import DatabaseError, Error, connections, router
 from django.db.models import BooleanField, F, Func, Q, QuerySet, Value
+from django.db.models.expressions import Combinable
 from django.db.models.functions import Coalesce, Now
 from psycopg import sql
 
@@ -94,7 +95,7 @@ class ContentSearch:
             return resources.none(), False
         known = resources.filter(searched__version=F("version"), searched__words__isnull=False)
         # A left join, in place of the subquery that Django makes of NOT.
-        is_unknown = Q(searched__words=None) | Q(searched__version__lt=F("version"))
+        is_unknown = Q(searched__words=None) | _is_of_other_version(F("version"))
         to_ask = _list_tables(resources.filter(is_unknown))
         texts = DatasetText.objects.using(resources.db)
         languages = texts.values_list("language", flat=True).distinct()
@@ -189,6 +190,11 @@ class ContentSearch:
         return Clause(text, matches.parameters)
 
 
+def _is_of_other_version(version: Combinable) -> Q:
+    """Match an older text, or one that an older dump has left behind."""
+    return Q(searched__version__lt=version) | Q(searched__version__gt=version)
+
+
 def _list_tables(resources: QuerySet[Resource]) -> list[_Table]:
     """List one table more than can be asked, the largest first."""
     ids = list(resources.values_list("pk", flat=True)[: 10 * MAX_ASKED])
@@ -272,7 +278,7 @@ def read_changed_datasets(renewed_after: timedelta = _RENEWED_AFTER) -> int:
     using = router.db_for_write(Dataset)
     version = Coalesce("resource__version", "version")
     is_due = Q(searched__read_at=None) | Q(searched__read_at__lt=Now() - renewed_after)
-    is_changed = Q(searched=None) | Q(searched__read_at=None) | Q(searched__version__lt=version)
+    is_changed = Q(searched=None) | Q(searched__read_at=None) | _is_of_other_version(version)
     changed = Dataset.objects.using(using).filter(is_due & is_changed).order_by("pk")
     columns = ("pk", "resource__table_version_id", "resource__table_version__language")
     counted = changed.values_list(*columns, "resource__table_version__record_count")
