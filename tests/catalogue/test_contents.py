@@ -8,7 +8,7 @@ from threading import enumerate as list_threads
 from typing import Any
 
 import pytest
-from django.db import InternalError, connection, transaction
+from django.db import IntegrityError, InternalError, connection, transaction
 from django.db.models import F
 from django.test import Client
 
@@ -165,6 +165,20 @@ def test_words_are_read_again_once_the_old_ones_have_been_kept_a_while(
 
     assert read_changed_datasets() == 1
     assert read_changed_datasets() == 0
+
+
+@pytest.mark.usefixtures("birds")
+def test_what_another_process_has_just_read_is_left_to_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    tried = []
+
+    def write_rows(_connection: object, statement: object) -> int:
+        tried.append(statement)
+        raise IntegrityError
+
+    monkeypatch.setattr(contents, "write_rows", write_rows)
+
+    assert read_changed_datasets() == 0
+    assert len(tried) == 1
 
 
 @pytest.mark.usefixtures("birds", "rivers")

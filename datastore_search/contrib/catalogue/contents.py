@@ -22,7 +22,7 @@ from operator import or_
 from threading import Lock, Thread
 from typing import Any, Final, LiteralString, NamedTuple
 
-from django.db import DatabaseError, Error, connections, router
+from django.db import DatabaseError, Error, IntegrityError, connections, router
 from django.db.models import BooleanField, F, Func, Q, QuerySet, Value
 from django.db.models.expressions import Combinable
 from django.db.models.functions import Coalesce, Now
@@ -311,6 +311,8 @@ def _read_dataset(
         try:
             with begin_write_transaction(connections[using]):
                 return write_rows(connections[using], statement)
+        except IntegrityError:  # another process has read it, or it was deleted
+            return 0
         except (DatastoreError, Error) as error:
             logger.warning("The words of %s are not read: %s", pk, error)
             # What no dataset can be read for is logged once.
