@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from datetime import timedelta
 from threading import enumerate as list_threads
 from typing import Any
 
@@ -268,6 +269,20 @@ def test_tables_that_are_not_asked_are_told(
     assert (result["count"], result["contents_complete"]) == (0, False)
     page = client.get("/en/datastore/?q=hương").content.decode()
     assert "The records of some tables were not searched." in page
+
+
+@pytest.mark.usefixtures("birds", "rivers")
+@pytest.mark.parametrize("path", ["api/3/action/package_search", "datastore/"])
+def test_no_cache_in_front_keeps_what_is_not_complete(
+    client: Client, path: str, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.DATASTORE_SEARCH_SURROGATE_MAX_AGE = timedelta(minutes=1)
+    address = f"/en/{path}?q=hương"
+    assert "Surrogate-Control" in client.get(address).headers
+
+    monkeypatch.setattr(contents, "MAX_ASKED", 1)
+
+    assert "Surrogate-Control" not in client.get(address).headers
 
 
 def test_a_text_of_too_many_words_is_told(client: Client, no_resource: None) -> None:

@@ -360,7 +360,8 @@ def _package_search(call: _Call) -> Answer:
             for name, values in facets.items()
         },
     }
-    return Answer(result, public=not parameters.get("include_private"))
+    # No cache in front is purged when the other tables can be searched.
+    return Answer(result, public=is_complete and not parameters.get("include_private"))
 
 
 class PackageAutocompleteParameters(ActionParameters):

@@ -231,9 +231,10 @@ class CatalogueView(PageView):
                 context["structured_data"] = describe_catalogue(request)
                 context["portal"] = (get_site_title(), get_site_description())
                 context["ways"] = self._list_ways(readable, total, *facets)
-            # The total depends on the user, on every page.
+            # The total depends on the user, on every page, and on the tables that were searched.
+            private = request.user.is_authenticated or not is_searched
             response = self.render_page(
-                "catalogue.html", context, private=request.user.is_authenticated, key=CATALOGUE_KEY
+                "catalogue.html", context, private=private, key=CATALOGUE_KEY
             )
             if link := build_catalogue_links(request):
                 response["Link"] = link
