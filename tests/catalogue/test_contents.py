@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from threading import enumerate as list_threads
@@ -16,6 +17,7 @@ from django.test import Client
 from datastore_search.contrib.catalogue import contents
 from datastore_search.contrib.catalogue.contents import read_changed_datasets
 from datastore_search.contrib.catalogue.models import Dataset, DatasetText
+from datastore_search.contrib.catalogue.query import find_plain_words
 from datastore_search.contrib.catalogue.sync import sync_dataset
 from datastore_search.database.statements import execute
 from datastore_search.models import Resource
@@ -97,6 +99,13 @@ def test_the_page_finds_records_without_excluded_words(
     page = client.get("/en/datastore/", {"q": q}).content.decode()
 
     assert ("Strikes" in page) is is_found
+
+
+def test_many_blanks_take_no_time() -> None:
+    begun = time.process_time()
+
+    assert find_plain_words("a" + " " * 9_990 + '"') == "a"
+    assert time.process_time() - begun < 1
 
 
 def test_the_number_of_records_is_told_with_a_link(client: Client, birds: Resource) -> None:

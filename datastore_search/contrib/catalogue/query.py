@@ -99,7 +99,8 @@ def parse_catalogue_query(text: str, parameter: str, fields: Fields) -> Q:
 def find_plain_words(text: str) -> str:
     """Return a query that has words and phrases alone, as the search of a table reads it, or ''."""
     words = []
-    for match in _TOKEN.finditer(text):
+    # Of a run of blanks, each would be looked for to its end.
+    for match in _TOKEN.finditer(" ".join(text.split())):
         word, phrase = match["word"], match["phrase"]
         if phrase is None and (word is None or "*" in word or word in _OPERATORS):
             return ""
