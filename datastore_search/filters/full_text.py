@@ -248,7 +248,7 @@ def has_too_many_words(texts: Iterable[str], *, plain: bool, max_words: int = MA
 _OPERATOR = re.compile(r'"|(?<!\S)(?:-\S|OR(?!\S))')
 
 #: A phrase or a word, perhaps excluded.  A lone quotation mark or minus is a character.
-_TERM = re.compile(r'(?<!\S)(-?)"([^"]*\w[^"]*)"(?!\S)|(\S+)')
+_TERM = re.compile(r'(?<!\S)(-?)"([^"\w]*\w[^"]*)"(?!\S)|(\S+)')
 
 
 class Term(NamedTuple):

@@ -108,6 +108,14 @@ def test_many_blanks_take_no_time() -> None:
     assert time.process_time() - begun < 1
 
 
+@pytest.mark.usefixtures("birds", "rivers")
+def test_a_lone_quotation_mark_takes_no_time(client: Client) -> None:
+    begun = time.process_time()
+
+    assert find(client, '\\"' + "a" * 9_900 + " goose") == ["birds"]
+    assert time.process_time() - begun < 1
+
+
 def test_the_number_of_records_is_told_with_a_link(client: Client, birds: Resource) -> None:
     result = search(client, q="goose")
 

@@ -166,15 +166,17 @@ class ContentSearch:
         found = self.session.fetch_rows(is_there) if names else []
         kept = [table for table, (name,) in zip(tables, found, strict=True) if name]
         for start in range(0, len(kept), _BATCH):
+            limit = timedelta(seconds=max(0, ends_at - time.monotonic()))
+            if not limit:
+                break
             batch = [
                 self._compile_question(each, statement) for each in kept[start : start + _BATCH]
             ]
             text = sql.SQL(" UNION ALL ").join([each.text for each in batch])
             asked = Clause(text, [value for each in batch for value in each.parameters])
-            limit = timedelta(seconds=max(0, ends_at - time.monotonic()))
             # A table may be too slow, or be dropped just now.
             with suppress(DatabaseError), self.session.contain_failure():
-                answers += self.session.fetch_rows(asked, limit=limit) if limit else []
+                answers += self.session.fetch_rows(asked, limit=limit)
                 # PostgreSQL has room for some thousand locks; this releases those on the tables.
                 self.session.connection.needs_rollback = self.session.connection.in_atomic_block
         return answers
