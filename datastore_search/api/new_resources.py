@@ -22,7 +22,7 @@ from rest_framework.request import Request
 
 from ..contributions import Hook
 from ..database.statements import begin_write_transaction
-from ..field_types import is_storable
+from ..field_types import NotOfType, copy_json, is_storable
 from ..messages.writing import InvalidDatasetName, InvalidResource, TakenDatasetName
 from ..models import (
     MAX_TITLE_LENGTH,
@@ -134,6 +134,23 @@ def read_translations(sent: Mapping[str, Any]) -> Translations:
         message = ActionParameters.default_error_messages["character"]
         raise serializers.ValidationError({"__extras": [message]})
     return translations
+
+
+def copy_members(
+    sent: Mapping[str, Any], left_out: Collection[str], max_bytes: int
+) -> dict[str, Any]:
+    """
+    Copy members that no column holds, as JSON that PostgreSQL can store.
+
+    Raises: ``ValidationError``.
+    """
+    members = {name: value for name, value in sent.items() if name not in left_out}
+    try:
+        copied: dict[str, Any] = copy_json(members, max_bytes)
+    except NotOfType as error:
+        message = _("Other members must be JSON of at most %(most)s bytes, without NUL.")
+        raise serializers.ValidationError({"__extras": [message % {"most": max_bytes}]}) from error
+    return copied
 
 
 def refuse_other_members(

@@ -139,7 +139,7 @@ class ParameterField(serializers.Field[Any, Any, Any, Any]):
     default_error_messages = {"required": _("Missing value")}
 
     #: The form that programs write best, of those that are accepted, in JSON Schema.
-    json_schema: ClassVar[Schema] = {"type": "string"}
+    json_schema: Schema = {"type": "string"}
     #: The sentence about the limit of a value.
     limit_text: ClassVar[str | Promise] = ""
     #: Of a list.
@@ -269,11 +269,17 @@ class TextField(ParameterField):
         "long": _("The text is longer than {most} characters."),
     }
 
-    max_length: ClassVar[int] = MAX_TEXT_LENGTH
+    max_length = MAX_TEXT_LENGTH
     json_schema = {"type": "string", "maxLength": max_length}
     limit_text = _("At most {most} characters.")
     #: What is read as an empty text.
     empty: ClassVar[tuple[object, ...]] = ()
+
+    def __init__(self, max_length: int | None = None, **options: Any) -> None:
+        if max_length is not None:
+            self.max_length = max_length
+            self.json_schema = {"type": "string", "maxLength": max_length}
+        super().__init__(**options)
 
     def get_limit(self) -> int:
         return self.max_length
@@ -708,6 +714,13 @@ class ResourceParameters(ActionParameters):
     @staticmethod
     def get_name(parameters: Mapping[str, Any]) -> str:
         return str(parameters.get("id") or parameters["resource_id"])
+
+
+class ResourceNameParameters(ActionParameters):
+    needed: ClassVar[tuple[str, ...]] = ("id",)
+    accepts_others = True  # as in CKAN
+
+    id = ResourceIdField(help_text=_("The id, the name or an alias of a resource."))
 
 
 class ConditionParameters(ActionParameters):

@@ -59,6 +59,13 @@ class Action:
     build_schemas: Callable[[], Mapping[str, Schema]] = dict
 
 
+def build_action(
+    parameters: type[ActionParameters], description: str | Promise, **more: Any
+) -> Callable[[Callable[[Request, Mapping[str, object]], Answer]], Action]:
+    """Build the action of a function's name, which has an underscore before it."""
+    return lambda run: Action(run.__name__[1:], parameters, run, description, **more)
+
+
 #: All actions by name.
 actions: Table[Action] = Table("actions")
 
@@ -74,10 +81,6 @@ class HelpParameters(ActionParameters):
     name = TextField(help_text=_("The name of an action."))
 
 
-class StatusParameters(ActionParameters):
-    """``status_show`` has none."""
-
-
 def _show_help(request: Request, sent: Mapping[str, object]) -> Answer:
     name = HelpParameters.parse(sent)["name"]
     if name not in actions:
@@ -86,7 +89,7 @@ def _show_help(request: Request, sent: Mapping[str, object]) -> Answer:
 
 
 def _show_status(request: Request, sent: Mapping[str, object]) -> Answer:
-    StatusParameters.parse(sent)
+    ActionParameters.parse(sent)
     result = {
         "ckan_version": CKAN_VERSION,
         "datastore_search_version": __version__,
@@ -121,7 +124,7 @@ help_show = Action(
 )
 status_show = Action(
     name="status_show",
-    parameters=StatusParameters,
+    parameters=ActionParameters,
     run=_show_status,
     help=_("Describe this server."),
     result=schema_ref("DatastoreStatus"),

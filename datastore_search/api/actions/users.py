@@ -31,7 +31,7 @@ from ..parameters import (
     NonNegativeIntegerField,
     TextField,
 )
-from .action import Action, Answer
+from .action import Answer, build_action
 
 #: Users or tokens of one answer, and tokens of a user.
 MAX_LISTED = 1_000
@@ -86,7 +86,8 @@ class UserShowParameters(ActionParameters):
     include_datasets = IgnoredField(help_text=_("Has no effect."))
 
 
-def _show_user(request: Request, sent: Mapping[str, object]) -> Answer:
+@build_action(UserShowParameters, _("Describe a user."))
+def _user_show(request: Request, sent: Mapping[str, object]) -> Answer:
     name, reader = UserShowParameters.parse(sent).get("id"), get_reader(request)
     user = find_user(name) if name and reader.is_authenticated else reader
     if user is None or not reader.is_authenticated:
@@ -106,7 +107,8 @@ class UserListParameters(ActionParameters):
     )
 
 
-def _list_users(request: Request, sent: Mapping[str, object]) -> Answer:
+@build_action(UserListParameters, _("List the users that you may see."))
+def _user_list(request: Request, sent: Mapping[str, object]) -> Answer:
     parsed, model = UserListParameters.parse(sent), get_user_model()
     reader: Any = get_reader(request)
     users = model._default_manager.filter(is_active=True)  # noqa: SLF001 - `objects` may be missing
@@ -149,7 +151,8 @@ def _get_oneself(request: Request, text: str) -> Any:
     return reader
 
 
-def _list_tokens(request: Request, sent: Mapping[str, object]) -> Answer:
+@build_action(TokenListParameters, _("List your API tokens."))
+def _api_token_list(request: Request, sent: Mapping[str, object]) -> Answer:
     parsed = TokenListParameters.parse(sent)
     user = _get_oneself(request, parsed.get("user_id") or parsed["user"])
     tokens = get_token_model().objects.filter(user=user.pk).order_by("created")[:MAX_LISTED]
@@ -163,7 +166,8 @@ def _describe_token(token: Any) -> dict[str, Any]:
     return {**names, "created_at": created, "last_access": None}
 
 
-def _create_token(request: Request, sent: Mapping[str, object]) -> Answer:
+@build_action(TokenCreateParameters, _("Issue an API token."), is_writing=True)
+def _api_token_create(request: Request, sent: Mapping[str, object]) -> Answer:
     user = _get_oneself(request, TokenCreateParameters.parse(sent)["user"])
     tokens = get_token_model().objects
     if tokens.filter(user=user.pk).count() >= MAX_LISTED:
@@ -176,7 +180,8 @@ def _create_token(request: Request, sent: Mapping[str, object]) -> Answer:
     return Answer({"token": token, "id": issued.token_key})
 
 
-def _revoke_token(request: Request, sent: Mapping[str, object]) -> Answer:
+@build_action(TokenRevokeParameters, _("Delete an API token."), is_writing=True)
+def _api_token_revoke(request: Request, sent: Mapping[str, object]) -> Answer:
     parsed, reader = TokenRevokeParameters.parse(sent), get_reader(request)
     text = parsed.get("token")
     chosen = {"digest": hash_token(text)} if text else {"token_key": parsed["jti"]}
@@ -186,22 +191,4 @@ def _revoke_token(request: Request, sent: Mapping[str, object]) -> Answer:
     return Answer(None)
 
 
-user_actions = (
-    Action("user_show", UserShowParameters, _show_user, _("Describe a user.")),
-    Action("user_list", UserListParameters, _list_users, _("List the users that you may see.")),
-    Action("api_token_list", TokenListParameters, _list_tokens, _("List your API tokens.")),
-    Action(
-        "api_token_create",
-        TokenCreateParameters,
-        _create_token,
-        _("Issue an API token."),
-        is_writing=True,
-    ),
-    Action(
-        "api_token_revoke",
-        TokenRevokeParameters,
-        _revoke_token,
-        _("Delete an API token."),
-        is_writing=True,
-    ),
-)
+user_actions = _user_show, _user_list, _api_token_list, _api_token_create, _api_token_revoke

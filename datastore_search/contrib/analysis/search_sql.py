@@ -19,19 +19,15 @@ from .statements.answers import StatementAnswer, answer_statement
 from .statements.grammar import MAX_LENGTH
 
 
-class StatementField(TextField):
-    max_length = MAX_LENGTH
-    json_schema = {"type": "string", "maxLength": MAX_LENGTH}
-
-
 class StatementParameters(ActionParameters):
     needed = ("sql",)
 
-    sql = StatementField(
+    sql = TextField(
+        MAX_LENGTH,
         help_text=_(
             "One SELECT of PostgreSQL’s SQL. Its tables are ids, names or aliases of resources, in "
             "double quotes."
-        )
+        ),
     )
 
 

@@ -35,6 +35,7 @@ from ...api.parameters import (
     NamesField,
     NonNegativeIntegerField,
     ResourceIdField,
+    ResourceNameParameters,
     TextField,
     make_printable,
 )
@@ -81,7 +82,6 @@ from .query import (
     find_plain_words,
     parse_catalogue_sort,
 )
-from .resources import ResourceNameParameters
 
 #: Datasets or organizations of one answer.  Source: the defaults of CKAN's settings
 #: ``ckan.search.rows_max`` and ``ckan.group_and_organization_list_max``.
@@ -686,23 +686,14 @@ def _format_autocomplete(call: _Call) -> Answer:
     return Answer([name for name in names if part in name][:most], public=True)
 
 
-def _list_vocabularies(request: Request, sent: Mapping[str, object]) -> Answer:
-    NoParameters.parse(sent)
-    return Answer([], public=True)
+def _build_constant(name: str, build: Callable[[], Any], text: Promise, **more: Any) -> Action:
+    """Build an action that reads nothing."""
 
+    def run(request: Request, sent: Mapping[str, object]) -> Answer:
+        ActionParameters.parse(sent)
+        return Answer(build(), public=True)
 
-class NoParameters(ActionParameters):
-    """``license_list``, ``site_read`` and ``vocabulary_list`` have none."""
-
-
-def _list_licenses(request: Request, sent: Mapping[str, object]) -> Answer:
-    NoParameters.parse(sent)
-    return Answer(list_licenses(), public=True)
-
-
-def _read_site(request: Request, sent: Mapping[str, object]) -> Answer:
-    NoParameters.parse(sent)
-    return Answer(result=True, public=True)
+    return Action(name, ActionParameters, run, text, **more)
 
 
 catalogue_actions = (
@@ -719,18 +710,9 @@ catalogue_actions = (
     _tag_autocomplete,
     _tag_show,
     _format_autocomplete,
-    Action(
-        "vocabulary_list",
-        NoParameters,
-        _list_vocabularies,
-        _("List the vocabularies: none."),
-    ),
-    Action("license_list", NoParameters, _list_licenses, _("List the known licences.")),
-    Action(
-        "site_read",
-        NoParameters,
-        _read_site,
-        _("Report that this portal can be read."),
-        result=BOOLEAN,
+    _build_constant("vocabulary_list", list, _("List the vocabularies: none.")),
+    _build_constant("license_list", list_licenses, _("List the known licences.")),
+    _build_constant(
+        "site_read", lambda: True, _("Report that this portal can be read."), result=BOOLEAN
     ),
 )

@@ -6,9 +6,9 @@ Source: CKAN's actions ``organization_*`` and ``group_*``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from django.contrib.auth import get_user_model
 from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
@@ -236,13 +236,17 @@ _TEXTS: Final = {
 }
 
 
-class ChangedGroup(ActionParameters):
+class GroupNameParameters(ActionParameters):
+    needed: ClassVar[tuple[str, ...]] = ("id",)
+
+    id = TextField(help_text=_("The id or the name of an organization or a group."))
+
+
+class ChangedGroup(GroupNameParameters):
     """The members of an organization or a group; CKAN ignores others, too."""
 
     accepts_others = True
-    needed = ("id",)
 
-    id = TextField(help_text=_("The id or the name of an organization or a group."))
     vars().update({name: WordsField(help_text=text) for name, text in _TEXTS.items()})
     state = ChoiceField(("active", "deleted"), help_text=_("Whether it is deleted."))
     extras = ObjectsField(help_text=_("Other texts: objects with `key` and `value`."))
@@ -250,12 +254,6 @@ class ChangedGroup(ActionParameters):
 
 class NewGroup(ChangedGroup):
     needed = ("name",)
-
-
-class GroupNameParameters(ActionParameters):
-    needed = ("id",)
-
-    id = TextField(help_text=_("The id or the name of an organization or a group."))
 
 
 class MemberParameters(GroupNameParameters):
@@ -382,45 +380,30 @@ def _delete_member(kind: Kind, request: Request, sent: Mapping[str, object]) -> 
     return Answer(None)
 
 
-_Run = Callable[[Kind, Request, Mapping[str, object]], Answer]
+_UPDATE = _("Change an organization or a group; extras that are not sent are removed.")
+_PATCH = _("Change an organization or a group: members that are not sent stay.")
+_DELETE = _("Delete an organization or a group; its name stays taken.")
+_PURGE = _("Delete an organization or a group for ever; its name becomes free.")
+_ADD = _("Make a user a member of an organization or a group, or change the role.")
 
 #: What each action of organizations does, and that of groups.
-_ACTIONS: Final[Mapping[str, tuple[type[ActionParameters], _Run, str | Promise]]] = {
-    "create": (NewGroup, _create, _("Create an organization or a group.")),
-    "update": (
-        ChangedGroup,
-        partial(_change, keeps_extras=False),
-        _("Change an organization or a group; extras that are not sent are removed."),
-    ),
-    "patch": (
-        ChangedGroup,
-        partial(_change, keeps_extras=True),
-        _("Change an organization or a group: members that are not sent stay."),
-    ),
-    "delete": (
-        GroupNameParameters,
-        partial(_delete, is_purge=False),
-        _("Delete an organization or a group; its name stays taken."),
-    ),
-    "purge": (
-        GroupNameParameters,
-        partial(_delete, is_purge=True),
-        _("Delete an organization or a group for ever; its name becomes free."),
-    ),
-    "member_create": (
-        NewMemberParameters,
-        _create_member,
-        _("Make a user a member of an organization or a group, or change the role."),
-    ),
-    "member_delete": (
+_ACTIONS: Final[Sequence[tuple[str, type[ActionParameters], Callable[..., Answer], Promise]]] = (
+    ("create", NewGroup, _create, _("Create an organization or a group.")),
+    ("update", ChangedGroup, partial(_change, keeps_extras=False), _UPDATE),
+    ("patch", ChangedGroup, partial(_change, keeps_extras=True), _PATCH),
+    ("delete", GroupNameParameters, partial(_delete, is_purge=False), _DELETE),
+    ("purge", GroupNameParameters, partial(_delete, is_purge=True), _PURGE),
+    ("member_create", NewMemberParameters, _create_member, _ADD),
+    (
+        "member_delete",
         MemberParameters,
         _delete_member,
         _("Remove a member of an organization or a group."),
     ),
-}
+)
 
 group_actions: Final = tuple(
     Action(f"{kind.kind}_{name}", parameters, partial(run, kind), text, is_writing=True)
     for kind in (Organization, Group)
-    for name, (parameters, run, text) in _ACTIONS.items()
+    for name, parameters, run, text in _ACTIONS
 )

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
 from functools import partial
@@ -26,9 +26,9 @@ from django.utils.translation import gettext_lazy as _
 from rest_framework import serializers
 from rest_framework.request import Request
 
-from ...api.actions.action import Action, Answer
+from ...api.actions.action import Action, Answer, build_action
 from ...api.authentication import check_may_write, get_reader
-from ...api.new_resources import add_resource
+from ...api.new_resources import add_resource, copy_members
 from ...api.parameters import (
     ActionParameters,
     BooleanField,
@@ -59,12 +59,12 @@ from .models import (
     build_organization,
 )
 from .resources import (
+    MAX_MEMBERS_BYTES,
     MAX_RESOURCES,
     ChangedMembers,
     MetadataField,
     change_resource,
     check_may_add,
-    clean_members,
     lock_dataset,
 )
 from .sync import lock_resources, match_dataset_name
@@ -262,7 +262,7 @@ def _store_dataset(
         _check_name(dataset, dataset.name or "")
     shown = describe_dataset(ListedDataset(Dataset(), ()), ResourceAddresses(request)).keys()
     derived = {*PackageMembers.get_declared(), *(shown - {"type"}), "license_url", "force"}
-    others = clean_members(sent, derived)
+    others = copy_members(sent, derived, MAX_MEMBERS_BYTES)
     dataset.members = others if is_complete else {**(dataset.members or {}), **others}
     dataset.metadata_modified = timezone.now()
     dataset.save(using=using)
@@ -327,15 +327,7 @@ def _show_dataset(request: Request, dataset: Dataset) -> dict[str, Any]:
 # Actions ------------------------------------------------------------------------------------------
 
 
-Run = Callable[[Request, Mapping[str, object]], Answer]
-
-
-def _writes(parameters: type[ActionParameters], description: Promise) -> Callable[[Run], Action]:
-    """Make the writing action of a function's name."""
-    return lambda run: Action(run.__name__[1:], parameters, run, description, is_writing=True)
-
-
-@_writes(PackageMembers, _("Create a dataset, perhaps with resources."))
+@build_action(PackageMembers, _("Create a dataset, perhaps with resources."), is_writing=True)
 def _package_create(request: Request, sent: Mapping[str, object]) -> Answer:
     check_may_add(request, {"owner_org": sent.get("owner_org")})
     sent_id = PackageMembers.parse(sent).get("id", str(uuid.uuid4()))
@@ -372,13 +364,17 @@ _UPDATE = _("Replace the description of a dataset: members that are not sent are
 _PATCH = _("Change the description of a dataset: members that are not sent stay.")
 
 
-@_writes(PackageName, _("Hide a dataset and its resources from others, and free its name."))
+@build_action(
+    PackageName,
+    _("Hide a dataset and its resources from others, and free its name."),
+    is_writing=True,
+)
 def _package_delete(request: Request, sent: Mapping[str, object]) -> Answer:
     _change(request, {**PackageName.parse(sent), "state": State.DELETED.value}, is_complete=False)
     return Answer(None)
 
 
-@_writes(PackageName, _("Delete a dataset with resources and records."))
+@build_action(PackageName, _("Delete a dataset with resources and records."), is_writing=True)
 def _dataset_purge(request: Request, sent: Mapping[str, object]) -> Answer:
     with _lock(request, PackageName.parse(sent)["id"], "delete") as dataset:
         Resource.objects.filter(dataset__part_of=dataset).delete()
@@ -394,7 +390,7 @@ class ReorderParameters(PackageName):
     )
 
 
-@_writes(ReorderParameters, _("Put the resources of a dataset in order."))
+@build_action(ReorderParameters, _("Put the resources of a dataset in order."), is_writing=True)
 def _package_resource_reorder(request: Request, sent: Mapping[str, object]) -> Answer:
     parameters = ReorderParameters.parse(sent)
     with _lock(request, parameters["id"]) as dataset:
@@ -437,7 +433,7 @@ class ReviseParameters(ActionParameters):
     )
 
 
-@_writes(ReviseParameters, _("Change parts of a dataset by their paths."))
+@build_action(ReviseParameters, _("Change parts of a dataset by their paths."), is_writing=True)
 def _package_revise(request: Request, sent: Mapping[str, object]) -> Answer:
     parsed = ReviseParameters.parse(sent)
     match, update = ({**parsed.get(x, {}), **_read_paths(sent, x)} for x in ("match", "update"))

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import mimetypes
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from functools import partial
@@ -27,27 +27,28 @@ from django.utils.translation import gettext_lazy as _
 from rest_framework import serializers
 from rest_framework.request import Request
 
-from ...api.actions.action import Action, Answer
+from ...api.actions.action import Action, Answer, build_action
 from ...api.authentication import check_may_write, get_reader
 from ...api.new_resources import (
     NewResourceMembers,
     ResourceMembers,
     add_resource,
+    copy_members,
     read_resource_values,
     read_translations,
     refuse_other_members,
 )
 from ...api.parameters import (
-    ActionParameters,
     BooleanField,
     ParameterField,
     ResourceIdField,
+    ResourceNameParameters,
     make_printable,
     parse_json,
 )
 from ...api.uploads import get_upload, uploads
 from ...database.statements import RowToLock, begin_write_transaction
-from ...field_types import NotOfType, copy_json, is_storable
+from ...field_types import is_storable
 from ...messages.access import UnknownResource
 from ...messages.parameters import InvalidParameter
 from ...messages.requests import MalformedJson
@@ -147,10 +148,7 @@ class NewMembers(MetadataMembers, NewResourceMembers):
         return super().list_stored(sent) - ({"url"} if has_both else set())
 
 
-class ChangedMembers(MetadataMembers):
-    needed = ("id",)
-
-    id = ResourceIdField(help_text=_("The id, the name or an alias of a resource."))
+class ChangedMembers(ResourceNameParameters, MetadataMembers):
     private = BooleanField(
         help_text=_(
             "Whether only users with the permission may read the resource. If not given, "
@@ -198,28 +196,12 @@ class TooManyResources(InvalidParameter):
     message = _("The dataset has %(most)s resources, and can have no more.")
 
 
-def clean_members(sent: Mapping[str, Any], left_out: Collection[str]) -> dict[str, Any]:
-    """
-    Read members that no column holds, as JSON that PostgreSQL can store.
-
-    Raises: ``ValidationError``.
-    """
-    members = {name: value for name, value in sent.items() if name not in left_out}
-    try:
-        cleaned: dict[str, Any] = copy_json(members, MAX_MEMBERS_BYTES)
-    except NotOfType as error:
-        reason = _("These members cannot be stored: at most {most} bytes of JSON, without NUL.")
-        message = str(reason).format(most=MAX_MEMBERS_BYTES)
-        raise serializers.ValidationError({"__extras": [message]}) from error
-    return cleaned
-
-
 def _read_members(
     sent: Mapping[str, Any], stored: Mapping[str, Any], *, is_complete: bool
 ) -> dict[str, Any]:
     """Read the members of a resource that CKAN keeps, and guess its format and media type."""
     translated = {name for name in sent if name.startswith(("name_", "description_"))}
-    new = clean_members(sent, _DERIVED | translated)
+    new = copy_members(sent, _DERIVED | translated, MAX_MEMBERS_BYTES)
     old = {name: value for name, value in stored.items() if not is_complete or name in _KEPT}
     errors: dict[str, list[Any]] = {}
     for name in new.keys() & _READERS.keys():
@@ -276,7 +258,13 @@ _READERS: Final[Mapping[str, tuple[Callable[[Any], Any], Promise]]] = {
 # resource_create ----------------------------------------------------------------------------------
 
 
-def _create(request: Request, sent: Mapping[str, object]) -> Answer:
+@build_action(
+    NewMembers,
+    _("Create a resource without records, in a dataset or as one of its own."),
+    is_writing=True,
+    takes_file=True,
+)
+def _resource_create(request: Request, sent: Mapping[str, object]) -> Answer:
     new = check_may_add(request, sent)
     with begin_write_transaction(connections[router.db_for_write(Resource)]):
         resource = add_resource(request, sent)
@@ -434,7 +422,8 @@ def change_resource(
         set_owner_org(resource, owner)
 
 
-def _delete(request: Request, sent: Mapping[str, object]) -> Answer:
+@build_action(ResourceNameParameters, _("Delete a resource with its records."), is_writing=True)
+def _resource_delete(request: Request, sent: Mapping[str, object]) -> Answer:
     name = str(ResourceNameParameters.parse(sent)["id"])
     with _lock_resource(request, name, "delete") as resource:
         _touch_dataset(resource)
@@ -492,43 +481,16 @@ def show_resource(request: Request, resource: Resource) -> dict[str, Any]:
     return {**described, **uploads.entry.describe(request, resource)}
 
 
-class ResourceNameParameters(ActionParameters):
-    needed = ("id",)
-    accepts_others = True  # as in CKAN
-
-    id = ResourceIdField(help_text=_("The id, the name or an alias of a resource."))
-
+_UPDATE = _("Replace the description of a resource: members that are not sent are emptied.")
+_PATCH = _("Change the description of a resource: members that are not sent stay.")
 
 resource_actions = (
+    _resource_create,
     Action(
-        "resource_create",
-        NewMembers,
-        _create,
-        _("Create a resource without records, in a dataset or as one of its own."),
-        is_writing=True,
-        takes_file=True,
+        "resource_update", ChangedMembers, partial(_change, is_complete=True), _UPDATE, True, True
     ),
     Action(
-        "resource_update",
-        ChangedMembers,
-        partial(_change, is_complete=True),
-        _("Replace the description of a resource: members that are not sent are emptied."),
-        is_writing=True,
-        takes_file=True,
+        "resource_patch", ChangedMembers, partial(_change, is_complete=False), _PATCH, True, True
     ),
-    Action(
-        "resource_patch",
-        ChangedMembers,
-        partial(_change, is_complete=False),
-        _("Change the description of a resource: members that are not sent stay."),
-        is_writing=True,
-        takes_file=True,
-    ),
-    Action(
-        "resource_delete",
-        ResourceNameParameters,
-        _delete,
-        _("Delete a resource with its records."),
-        is_writing=True,
-    ),
+    _resource_delete,
 )

@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy as _
 from rest_framework import serializers
 from rest_framework.request import Request
 
-from ...api.actions.action import Action, Answer
+from ...api.actions.action import Answer, build_action
 from ...api.authentication import check_may_read, check_may_write
 from ...api.new_resources import catalogue
 from ...api.parameters import (
@@ -50,7 +50,13 @@ class SubmitParameters(ResourceParameters):
     ignore_hash = IgnoredField(help_text=_("Has no effect."))
 
 
-def _submit(request: Request, sent: Mapping[str, object]) -> Answer:
+@build_action(
+    SubmitParameters,
+    _("Load the file of a resource, or the table at its address."),
+    is_writing=True,
+    result=BOOLEAN,
+)
+def _datapusher_submit(request: Request, sent: Mapping[str, object]) -> Answer:
     name = SubmitParameters.get_name(SubmitParameters.parse(sent))
     resource = check_may_write(request, Resource.objects.named(name).first(), name)
     using = router.db_for_write(Resource)
@@ -81,7 +87,8 @@ class TaskParameters(ActionParameters):
     key = TextField(help_text=_("Is returned."), shown_default="datapusher")
 
 
-def _show_task(request: Request, sent: Mapping[str, object]) -> Answer:
+@build_action(TaskParameters, _("Describe the newest load of a resource as a task."))
+def _task_status_show(request: Request, sent: Mapping[str, object]) -> Answer:
     parameters = TaskParameters.parse(sent)
     name = str(parameters["entity_id"])
     with open_snapshot(Client.from_request(request)) as session, session.watch_statements():
@@ -106,19 +113,4 @@ def _show_task(request: Request, sent: Mapping[str, object]) -> Answer:
     return Answer(result)
 
 
-file_actions = (
-    Action(
-        "datapusher_submit",
-        SubmitParameters,
-        _submit,
-        _("Load the file of a resource, or the table at its address."),
-        is_writing=True,
-        result=BOOLEAN,
-    ),
-    Action(
-        "task_status_show",
-        TaskParameters,
-        _show_task,
-        _("Describe the newest load of a resource as a task."),
-    ),
-)
+file_actions = _datapusher_submit, _task_status_show

@@ -8,7 +8,7 @@ no type has a plugin, so they are kept and returned.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, ClassVar
 
@@ -19,18 +19,18 @@ from django.utils.translation import gettext_lazy as _
 from rest_framework.request import Request
 from rest_framework.serializers import ValidationError
 
-from ...api.actions.action import Action, Answer
+from ...api.actions.action import Answer, build_action
 from ...api.authentication import authorize_read, check_may_write, get_reader
-from ...api.new_resources import WordsField
+from ...api.new_resources import WordsField, copy_members
 from ...api.parameters import (
     ActionParameters,
     JsonNamesField,
     ResourceIdField,
+    ResourceNameParameters,
     TextField,
     make_printable,
 )
 from ...database.statements import RowToLock, begin_write_transaction
-from ...field_types import NotOfType, copy_json
 from ...guards.shares import Client
 from ...messages.access import UnknownResource
 from ...models import MAX_TITLE_LENGTH, Resource, parse_resource_id
@@ -57,21 +57,6 @@ class UnknownView(UnknownResource):
 # Parameters ---------------------------------------------------------------------------------------
 
 
-class DescriptionField(TextField):
-    max_length = MAX_DESCRIPTION_LENGTH
-    json_schema = {"type": "string", "maxLength": max_length}
-
-
-class QuestionField(TextField):
-    max_length = MAX_QUESTION_LENGTH
-    json_schema = {"type": "string", "maxLength": max_length}
-
-
-class ViewTypeField(TextField):
-    max_length = 100
-    json_schema = {"type": "string", "maxLength": max_length}
-
-
 class ViewParameters(ActionParameters):
     needed: ClassVar[tuple[str, ...]] = ("id",)
     accepts_others = True
@@ -81,11 +66,12 @@ class ViewParameters(ActionParameters):
 
 class ChangedViewMembers(ViewParameters):
     title = WordsField(cut_at=MAX_TITLE_LENGTH, help_text=_("The title, cut at 300 letters."))
-    description = DescriptionField(help_text=_("The description."))
-    query = QuestionField(
+    description = TextField(MAX_DESCRIPTION_LENGTH, help_text=_("The description."))
+    query = TextField(
+        MAX_QUESTION_LENGTH,
         help_text=_(
             "The end of the address of a data page, after the question mark: what the view shows."
-        )
+        ),
     )
 
 
@@ -99,7 +85,8 @@ class NewViewMembers(ChangedViewMembers):
     title = WordsField(
         required=True, cut_at=MAX_TITLE_LENGTH, help_text=_("The title, cut at 300 letters.")
     )
-    view_type = ViewTypeField(
+    view_type = TextField(
+        100,
         required=True,
         help_text=_(
             "A type of CKAN, such as `datatables_view`, `recline_graph_view` or"
@@ -108,14 +95,7 @@ class NewViewMembers(ChangedViewMembers):
     )
 
 
-class ViewListParameters(ActionParameters):
-    needed = ("id",)
-    accepts_others = True
-
-    id = ResourceIdField(help_text=_("The id, the name or an alias of a resource."))
-
-
-class OrderParameters(ViewListParameters):
+class OrderParameters(ResourceNameParameters):
     order = JsonNamesField(
         MAX_VIEWS,
         required=True,
@@ -126,8 +106,9 @@ class OrderParameters(ViewListParameters):
 # Reading ------------------------------------------------------------------------------------------
 
 
-def _list_views(request: Request, sent: Mapping[str, object]) -> Answer:
-    name = str(ViewListParameters.parse(sent)["id"])
+@build_action(ResourceNameParameters, _("List the views of a resource, in order."))
+def _resource_view_list(request: Request, sent: Mapping[str, object]) -> Answer:
+    name = str(ResourceNameParameters.parse(sent)["id"])
     with open_snapshot(Client.from_request(request)) as session, session.watch_statements():
         using = session.connection.alias
         resource = Resource.objects.using(using).named(name).first()
@@ -139,7 +120,8 @@ def _list_views(request: Request, sent: Mapping[str, object]) -> Answer:
         return Answer([_describe(each, package_id) for each in views], validators=validators)
 
 
-def _show_view(request: Request, sent: Mapping[str, object]) -> Answer:
+@build_action(ViewParameters, _("Describe a view of a resource."))
+def _resource_view_show(request: Request, sent: Mapping[str, object]) -> Answer:
     name = ViewParameters.parse(sent)["id"]
     with open_snapshot(Client.from_request(request)) as session, session.watch_statements():
         view = _find_view(name, session.connection.alias)
@@ -211,20 +193,12 @@ def _change_view(request: Request, name: str) -> Iterator[SavedView]:
         raise UnknownView(view=make_printable(name)) from error
 
 
-def _read_members(sent: Mapping[str, Any]) -> dict[str, Any]:
-    """Read the members that only a type knows.  Raises: ``ValidationError``."""
-    sent = {name: value for name, value in sent.items() if name not in _FIXED}
-    try:
-        members: dict[str, Any] = copy_json(sent, MAX_MEMBERS_BYTES)
-    except NotOfType as error:
-        message = _("Other members of a view must be JSON of at most %(most)s bytes.")
-        raise ValidationError({"__extras": [message % {"most": MAX_MEMBERS_BYTES}]}) from error
-    return members
-
-
-def _create(request: Request, sent: Mapping[str, object]) -> Answer:
+@build_action(
+    NewViewMembers, _("Save a view of a resource, after its other ones."), is_writing=True
+)
+def _resource_view_create(request: Request, sent: Mapping[str, object]) -> Answer:
     parsed = NewViewMembers.parse(sent)
-    name, members = str(parsed.pop("resource_id")), _read_members(sent)
+    name, members = str(parsed.pop("resource_id")), copy_members(sent, _FIXED, MAX_MEMBERS_BYTES)
     with _change_views(request, Resource.objects.named(name).first(), name) as resource:
         views = SavedView.objects.filter(resource=resource)
         view_id = parse_resource_id(parsed.pop("id", "") or str(uuid.uuid4()))
@@ -239,9 +213,14 @@ def _create(request: Request, sent: Mapping[str, object]) -> Answer:
         return _save(request, view, parsed)
 
 
-def _update(request: Request, sent: Mapping[str, object]) -> Answer:
+@build_action(
+    ChangedViewMembers,
+    _("Change a view: other members that are not sent are emptied."),
+    is_writing=True,
+)
+def _resource_view_update(request: Request, sent: Mapping[str, object]) -> Answer:
     """Change a view: a title and a description that are not sent stay, and so does the type."""
-    parsed, members = ChangedViewMembers.parse(sent), _read_members(sent)
+    parsed, members = ChangedViewMembers.parse(sent), copy_members(sent, _FIXED, MAX_MEMBERS_BYTES)
     with _change_view(request, parsed.pop("id")) as view:
         view.members, view.query = members, ""
         view.description = "" if "description" in sent else view.description
@@ -255,13 +234,15 @@ def _save(request: Request, view: SavedView, parsed: Mapping[str, Any]) -> Answe
     return Answer(_describe(view, _find_package_id(request, view.resource)))
 
 
-def _delete(request: Request, sent: Mapping[str, object]) -> Answer:
+@build_action(ViewParameters, _("Delete a view of a resource."), is_writing=True)
+def _resource_view_delete(request: Request, sent: Mapping[str, object]) -> Answer:
     with _change_view(request, ViewParameters.parse(sent)["id"]) as view:
         view.delete()
     return Answer({"resource_id": str(view.resource_id)})
 
 
-def _reorder(request: Request, sent: Mapping[str, object]) -> Answer:
+@build_action(OrderParameters, _("Change the order of the views of a resource."), is_writing=True)
+def _resource_view_reorder(request: Request, sent: Mapping[str, object]) -> Answer:
     parsed = OrderParameters.parse(sent)
     name, order = str(parsed["id"]), [*parsed.get("order", ())]
     with _change_views(request, Resource.objects.named(name).first(), name) as resource:
@@ -278,23 +259,11 @@ def _reorder(request: Request, sent: Mapping[str, object]) -> Answer:
     return Answer({"id": str(resource.pk), "order": ids})
 
 
-def _act(
-    name: str, parameters: type[ActionParameters], run: Callable[..., Answer], text: Any
-) -> Action:
-    is_writing = name not in {"list", "show"}
-    return Action(f"resource_view_{name}", parameters, run, text, is_writing=is_writing)
-
-
 view_actions = (
-    _act("list", ViewListParameters, _list_views, _("List the views of a resource, in order.")),
-    _act("show", ViewParameters, _show_view, _("Describe a view of a resource.")),
-    _act("create", NewViewMembers, _create, _("Save a view of a resource, after its other ones.")),
-    _act(
-        "update",
-        ChangedViewMembers,
-        _update,
-        _("Change a view: other members that are not sent are emptied."),
-    ),
-    _act("delete", ViewParameters, _delete, _("Delete a view of a resource.")),
-    _act("reorder", OrderParameters, _reorder, _("Change the order of the views of a resource.")),
+    _resource_view_list,
+    _resource_view_show,
+    _resource_view_create,
+    _resource_view_update,
+    _resource_view_delete,
+    _resource_view_reorder,
 )
