@@ -290,8 +290,22 @@ def test_the_owner_of_a_resource_is_given_by_name_or_id(token: str) -> None:
     assert show_owner(owner_org=row["id"]) == row["id"]
     assert show_owner(description="Their depths") == row["id"]
     assert show_owner(owner_org="") is None
-    unknown = call(token, "resource_patch", 409, id=made["id"], owner_org="nope")
-    assert unknown["owner_org"] == ["Organization does not exist"]
+    for action, member in (("resource_patch", {"id": made["id"]}), ("resource_create", {})):
+        unknown = call(token, action, 409, owner_org="nope", **member)
+        assert unknown["owner_org"] == ["Organization does not exist"]
+
+
+def test_an_editor_creates_a_table_in_an_organization(token: str) -> None:
+    row = call(token, "organization_create", name="hue")
+    editor = make_user("editor")
+    Membership.objects.create(group_id=row["id"], user=editor, role="editor")
+    own_token = issue_token(editor)
+
+    resource = {"name": "Lakes", "owner_org": "hue"}
+    made = call(own_token, "datastore_create", resource=resource, fields=[{"id": "a"}])
+
+    assert call(token, "package_show", id=made["resource_id"])["owner_org"] == row["id"]
+    call(own_token, "datastore_upsert", id=made["resource_id"], method="insert", records=[{"a": 1}])
 
 
 def test_a_resource_is_shown_with_its_owner() -> None:

@@ -58,7 +58,7 @@ from .access import UnknownPackage, find_changeable, is_shown
 from .datasets import find_resource, open_readable_datasets
 from .descriptions import METADATA, describe_resource, get_metadata_field
 from .groups import find_owner_org
-from .models import MAX_TAGS, Dataset, MemberGroup, build_organization, get_metadata
+from .models import MAX_TAGS, Dataset, build_organization, get_metadata
 
 
 class MetadataField(ParameterField):
@@ -265,19 +265,17 @@ _READERS: Final[Mapping[str, tuple[Callable[[Any], Any], Promise]]] = {
     takes_file=True,
 )
 def _resource_create(request: Request, sent: Mapping[str, object]) -> Answer:
-    new = check_may_add(request, sent)
+    check_may_add(request, sent)
     with begin_write_transaction(connections[router.db_for_write(Resource)]):
         resource = add_resource(request, sent)
-        if not get_metadata(resource).part_of_id:
-            set_owner_org(resource, new.owner_org)
     return Answer(show_resource(request, resource))
 
 
-def check_may_add(request: Request, sent: Mapping[str, Any]) -> Dataset:
+def check_may_add(request: Request, sent: Mapping[str, Any]) -> None:
     """
     Check the permission to add a resource for the owner of its ``package_id``, or ``owner_org``.
 
-    Returns a row with that owner.  Raises: ``AccessDenied``.
+    Raises: ``AccessDenied``.
     """
     new, name, home = Resource(), sent.get("package_id"), None
     if isinstance(name, str) and is_storable(name):
@@ -288,15 +286,6 @@ def check_may_add(request: Request, sent: Mapping[str, Any]) -> Dataset:
     owner = home.owner_org if home else find_owner_org(request, sent_owner)
     new.dataset = Dataset(owner_org=owner)
     check_may_write(request, new, "", "add")
-    return new.dataset
-
-
-def set_owner_org(resource: Resource, owner: MemberGroup | None) -> None:
-    row = get_metadata(resource)
-    if row.owner_org != owner:
-        row.owner_org = owner
-        row.save(using=router.db_for_write(Resource))
-        resource.refresh_from_db(router.db_for_write(Resource), ["modified_at", "version"])
 
 
 def find_dataset(request: Request, name: str) -> Dataset:
@@ -413,13 +402,6 @@ def change_resource(
     if values:
         resource.save(using=using, update_fields=[*values, "modified_at"])
     store_metadata(request, resource, sent, parameters, is_complete=is_complete)
-    row = get_metadata(resource)
-    if "owner_org" in sent and not row.part_of_id:
-        sent_owner = parameters.get("owner_org")
-        owner = find_owner_org(request, sent_owner, row.owner_org_id, is_locked=True)
-        if sent_owner and not owner:
-            raise serializers.ValidationError({"owner_org": [_("Organization does not exist")]})
-        set_owner_org(resource, owner)
 
 
 @build_action(ResourceNameParameters, _("Delete a resource with its records."), is_writing=True)
@@ -462,6 +444,11 @@ def store_metadata(
         values["members"] = {**members, **received}
     elif parsed.get("url") and not values.get("source"):
         values["source"] = parsed["url"]
+    if "owner_org" in sent and not row.part_of_id:
+        name = parsed.get("owner_org")
+        values["owner_org"] = find_owner_org(request, name, row.owner_org_id, is_locked=True)
+        if name and not values["owner_org"]:
+            raise serializers.ValidationError({"owner_org": [_("Organization does not exist")]})
     changes = {name: value for name, value in values.items() if value != getattr(row, name)}
     if publisher := changes.get("publisher"):
         # An organization with members lists what names it.
