@@ -140,9 +140,9 @@ class _Call(NamedTuple):
         addresses = ResourceAddresses(self.request)
         return [describe_dataset(each, addresses) for each in listed]
 
-    def bound(self, most: int) -> slice:
+    def bound(self, most: int, default: int = MAX_ROWS) -> slice:
         offset = min(self.parameters.get("offset", 0), MAX_ROW_NUMBER)
-        return slice(offset, offset + min(self.parameters.get("limit", most), most))
+        return slice(offset, offset + min(self.parameters.get("limit", default), most))
 
     def find_resource(self, name: str) -> Resource:
         """Find a resource that is listed, or any for a user who may change it."""
@@ -203,7 +203,7 @@ class PackageListParameters(DatasetListParameters):
 
 @_reads(PackageListParameters, _("List the names of datasets."), result=list_of(TEXT))
 def _package_list(call: _Call) -> Answer:
-    names = call.open_datasets().list_names(call.bound(MAX_LISTED_NAMES))
+    names = call.open_datasets().list_names(call.bound(MAX_LISTED_NAMES, MAX_LISTED_NAMES))
     return Answer(names, public=not call.parameters.get("include_private"))
 
 
@@ -376,7 +376,7 @@ class PackageAutocompleteParameters(ActionParameters):
 @_reads(PackageAutocompleteParameters, _("Find datasets by a part of the name or the title."))
 def _package_autocomplete(call: _Call) -> Answer:
     q = call.parameters["q"].casefold()
-    bounds = slice(0, min(call.parameters.get("limit", DEFAULT_ROWS), MAX_ROWS))
+    bounds = call.bound(MAX_ROWS, DEFAULT_ROWS)
     found = call.open_datasets().named_like(q).list_page(parse_catalogue_sort("name"), bounds)
     result = []
     for each in found:
@@ -498,10 +498,7 @@ def _list_groups(call: _Call, kind: Kind) -> Answer:
     return Answer([describe_row(*each) for each in shown], public=True)
 
 
-class GroupShowParameters(ShowParameters):
-    needed = ("id",)
-
-    id = TextField(help_text=_("The id or the name of an organization or a group."))
+class GroupShowParameters(GroupNameParameters, ShowParameters):
     include_datasets = BooleanField(
         help_text=_("Return its datasets as `packages`, at most 1,000."), shown_default="false"
     )
@@ -525,10 +522,10 @@ def _find_group(call: _Call, kind: Kind) -> tuple[MemberGroup, int]:
     raise UnknownGroup(group=shown)
 
 
-def _list_datasets(call: _Call, row: MemberGroup, most: int = MAX_ROWS) -> list[dict[str, Any]]:
+def _list_datasets(call: _Call, row: MemberGroup) -> list[dict[str, Any]]:
     datasets = call.open_datasets()
     found = datasets.owned_by(row.name) if row.is_organization else datasets.in_group(row.name)
-    return call.describe(found.list_page(parse_catalogue_sort(""), slice(0, most)))
+    return call.describe(found.list_page(parse_catalogue_sort(""), call.bound(MAX_ROWS)))
 
 
 def _show_group(call: _Call, kind: Kind) -> Answer:
@@ -547,8 +544,7 @@ class GroupDatasetsParameters(GroupNameParameters):
 @_reads(GroupDatasetsParameters, _("Describe the datasets of a group."))
 def _group_package_show(call: _Call) -> Answer:
     row, _count = _find_group(call, Group)
-    most = min(call.parameters.get("limit", MAX_ROWS), MAX_ROWS)
-    return Answer(_list_datasets(call, row, most), public=True)
+    return Answer(_list_datasets(call, row), public=True)
 
 
 class OwnGroupsParameters(ActionParameters):
@@ -589,11 +585,14 @@ group_reads = (
 # Tags, vocabularies, formats, licences ------------------------------------------------------------
 
 
-class TagListParameters(ActionParameters):
+class TagParameters(ActionParameters):
     query = TextField(help_text=_("A text that the names of the tags must contain."))
     vocabulary_id = TextField(
         help_text=_("A vocabulary. There are no vocabularies, so no tag matches.")
     )
+
+
+class TagListParameters(TagParameters):
     all_fields = BooleanField(
         help_text=_("Describe each one, instead of listing names."), shown_default="false"
     )
@@ -601,46 +600,33 @@ class TagListParameters(ActionParameters):
 
 @_reads(TagListParameters, _("List the tags of datasets."))
 def _tag_list(call: _Call) -> Answer:
-    parameters = call.parameters
-    part = parameters.get("query", "").strip().casefold()
-    tags = [] if parameters.get("vocabulary_id") else call.open_datasets().list_tags()
-    names = [each.name for each in tags if part in each.name.casefold()][:MAX_LISTED_NAMES]
-    if not parameters.get("all_fields"):
-        return Answer(names, public=True)
-    members = ("id", "name", "vocabulary_id", "display_name")
-    described = map(describe_tag, names)
-    return Answer([{name: tag[name] for name in members} for tag in described], public=True)
+    names = _find_tags(call, is_part_needed=False)[:MAX_LISTED_NAMES]
+    is_described = call.parameters.get("all_fields")
+    return Answer([describe_tag(name) for name in names] if is_described else names, public=True)
 
 
-class TagSearchParameters(PageParameters):
-    query = TextField(help_text=_("A text that the names of the tags must contain."))
+class TagSearchParameters(PageParameters, TagParameters):
     q = TextField(help_text=_("Another name for `query`."))
-    vocabulary_id = TextField(
-        help_text=_("A vocabulary. There are no vocabularies, so no tag matches.")
-    )
 
 
-def _find_tags(call: _Call) -> list[str]:
-    """Find the names of tags with a part of them; without one there are none, as in CKAN."""
+def _find_tags(call: _Call, *, is_part_needed: bool = True) -> list[str]:
+    """Find the names of tags with a part of them; those of a search have one, as in CKAN."""
     part = call.parameters.get("query", call.parameters.get("q", "")).strip().casefold()
-    tags = [] if call.parameters.get("vocabulary_id") else call.open_datasets().list_tags()
-    return [each.name for each in tags if part and part in each.name.casefold()]
+    if call.parameters.get("vocabulary_id") or (is_part_needed and not part):
+        return []
+    return [each.name for each in call.open_datasets().list_tags() if part in each.name.casefold()]
 
 
 @_reads(TagSearchParameters, _("Find tags by parts of their names."))
 def _tag_search(call: _Call) -> Answer:
     names = _find_tags(call)
-    results = [_describe_tag(name) for name in names[call.bound(MAX_ROWS)]]
+    results = [describe_tag(name) for name in names[call.bound(MAX_ROWS)]]
     return Answer({"count": len(names), "results": results}, public=True)
 
 
 @_reads(TagSearchParameters, _("List the names of tags that contain a text."))
 def _tag_autocomplete(call: _Call) -> Answer:
     return Answer(_find_tags(call)[call.bound(MAX_ROWS)], public=True)
-
-
-def _describe_tag(name: str) -> dict[str, Any]:
-    return {key: value for key, value in describe_tag(name).items() if key != "state"}
 
 
 class TagShowParameters(ActionParameters):
@@ -656,7 +642,7 @@ class TagShowParameters(ActionParameters):
 @_reads(TagShowParameters, _("Describe a tag."))
 def _tag_show(call: _Call) -> Answer:
     datasets, sent = call.open_datasets(), call.parameters["id"]
-    for tag in map(_describe_tag, (each.name for each in datasets.list_tags())):
+    for tag in map(describe_tag, (each.name for each in datasets.list_tags())):
         if sent in {tag["name"], tag["id"]}:
             break
     else:
@@ -678,12 +664,10 @@ class FormatParameters(ActionParameters):
 @_reads(FormatParameters, _("List the formats of resources that contain a text."))
 def _format_autocomplete(call: _Call) -> Answer:
     part, datasets = call.parameters["q"].casefold(), call.open_datasets()
-    most = min(call.parameters.get("limit", MAX_FACET_VALUES), MAX_FACET_VALUES)
     total = datasets.resources.count()
-    names = (
-        each.name.lower() for each in datasets.count_facet("res_format", MAX_FACET_VALUES, total)
-    )
-    return Answer([name for name in names if part in name][:most], public=True)
+    facets = datasets.count_facet("res_format", MAX_FACET_VALUES, total)
+    names = [each.name.lower() for each in facets if part in each.name.lower()]
+    return Answer(names[call.bound(MAX_FACET_VALUES)], public=True)
 
 
 def _build_constant(name: str, build: Callable[[], Any], text: Promise, **more: Any) -> Action:

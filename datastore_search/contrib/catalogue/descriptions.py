@@ -56,7 +56,7 @@ def describe_dataset(listed: ListedDataset, addresses: ResourceAddresses) -> dic
     members, source, notes = dataset.members, dataset.source, dataset.local_notes.text
     is_published = not dataset.resource and members is not None
     license_title, license_url, is_open = describe_license(dataset.license)
-    tags = [describe_tag(tag) for tag in sorted(dataset.tags)]
+    tags = [{**describe_tag(tag), "state": "active"} for tag in sorted(dataset.tags)]
     if listed.resources and not is_published:
         source = source or addresses.build("resource", listed.resources[0].pk)
     extras = {  # for which CKAN's datasets have no member, by the names of ckanext-dcat
@@ -204,7 +204,6 @@ def describe_tag(tag: str) -> dict[str, Any]:
         "display_name": tag,
         "id": build_id(f"tag/{tag}"),
         "name": tag,
-        "state": "active",
         "vocabulary_id": None,
     }
 

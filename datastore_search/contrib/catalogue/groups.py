@@ -35,7 +35,7 @@ from ...field_types import is_storable
 from ...messages.access import AccessDenied, UnknownResource
 from ...models.object_permissions import has_permission
 from .datasets import Datasets
-from .descriptions import describe_organization, write_time
+from .descriptions import describe_group, describe_organization, write_time
 from .models import Dataset, Group, MemberGroup, Organization, Role, build_id
 from .permissions import find_memberships
 from .sync import lock_resources
@@ -88,12 +88,10 @@ def list_groups(datasets: Datasets, kind: Kind) -> list[tuple[MemberGroup, int]]
 
 
 def describe_row(row: MemberGroup, count: int = 0) -> dict[str, Any]:
-    group = row.to_group()
     return {
-        **describe_organization(group),
+        **describe_organization(row.to_group()),
+        **describe_group(row.to_group()),
         "created": write_time(row.created_at),
-        "display_name": group.shown_title,
-        "image_display_url": group.image_url,
         "num_followers": 0,
         "package_count": count,
         "state": "deleted" if row.is_deleted else "active",
