@@ -7,7 +7,6 @@ Source: CKAN's parameter ``upload`` of ``resource_create``, ``resource_update`` 
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -27,7 +26,6 @@ from ..guards.folders import create_working_folder
 from ..messages.availability import FileNotStored
 from ..messages.requests import FormBrokenOff, FormTooSlow, RequestTooLarge
 from ..models import Resource
-from ..web.addresses import ResourceAddresses
 
 #: The part of a form that has the file.
 UPLOAD: Final = "upload"
@@ -51,17 +49,13 @@ class UploadStore:
 
     ``receive`` is called within the transaction that changes a resource, with its file, None if
     none was sent, and with CKAN's members as they will be stored; it returns members that replace
-    them or are added.  ``build_address`` builds the address of a file from the ids of its dataset
-    and its resource, and from its name.  ``describe`` returns members of ``resource_show`` that are
-    not stored.  Without ``get_max_bytes`` no file is accepted.
+    them or are added.  ``describe`` returns members of ``resource_show`` that are not stored.
+    Without ``get_max_bytes`` no file is accepted.
     """
 
     receive: Callable[
         [Request, Resource, UploadedFile | None, Mapping[str, Any]], Mapping[str, Any]
     ] = lambda _request, _resource, _file, _members: {}
-    build_address: Callable[[ResourceAddresses, str, uuid.UUID, str], str] = (
-        lambda _addresses, _dataset_id, _resource_id, name: name
-    )
     describe: Callable[[Request, Resource], Mapping[str, Any]] = lambda _request, _resource: {}
     get_max_bytes: Callable[[], int] = lambda: 0
 

@@ -20,7 +20,6 @@ from rest_framework.request import Request
 from ..contributions import Hook
 from ..guards import shares
 from ..guards.shares import Client, StreamSlot
-from ..messages.availability import TemporarilyUnavailable
 from ..models import Resource
 from ..web.caching import Validators
 from ..web.streams import stream_response
@@ -78,15 +77,14 @@ def send_stored(
 
     Raises: ``TemporarilyUnavailable`` when the client has no slot of the streams.
     """
-    shares.working_for.client = client  # whose a slot of the streams is
+    shares.working_for.client, response = client, None  # whose a slot of the streams is
     try:
-        return _send(request, stored, content_type, validators)
-    except TemporarilyUnavailable:
-        if stored.file is not None:
-            stored.file.close()
-        raise
+        response = _send(request, stored, content_type, validators)
+        return response
     finally:
         shares.working_for.client = None
+        if stored.file is not None and not (response and response.streaming):
+            stored.file.close()
 
 
 def _send(
@@ -97,30 +95,24 @@ def _send(
     found: HttpResponseBase | None = get_conditional_response(
         request, etag=validators.etag, last_modified=seconds
     )
-    if found is not None or file is None:
-        if file is not None:
-            file.close()
-        if found is None:
-            name, value = stored.sent_by
-            is_redirect = name == "Location"
-            headers, status = {name: value}, HTTPStatus.FOUND if is_redirect else HTTPStatus.OK
-            if is_redirect and request.method == "HEAD":  # the address may be signed for GET alone
-                headers = {"Accept-Ranges": "bytes", "Content-Length": str(size)}
-                status = HTTPStatus.OK
-            found = HttpResponse(status=status, content_type=content_type, headers=headers)
+    if found is not None:
         return found
+    if file is None:
+        headers, status = dict([stored.sent_by]), HTTPStatus.OK
+        if "Location" in headers and request.method == "HEAD":  # it may be signed for GET alone
+            headers = {"Accept-Ranges": "bytes", "Content-Length": str(size)}
+        elif "Location" in headers:
+            status = HTTPStatus.FOUND
+        return HttpResponse(status=status, content_type=content_type, headers=headers)
     part = range(size)
     condition = request.headers.get("If-Range")
     dates = [] if seconds is None else [http_date(seconds)]
     if request.method == "GET" and condition in {None, validators.etag, *dates}:
         part = parse_range(request.headers.get("Range", ""), size)
     if not part:
-        file.close()
-        found = HttpResponse(status=HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE)
-        found["Content-Range"] = f"bytes */{size}"
-        return found
+        headers = {"Content-Range": f"bytes */{size}"}
+        return HttpResponse(status=HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE, headers=headers)
     if request.method == "HEAD":
-        file.close()
         found = HttpResponse(content_type=content_type)
     else:
         slot = StreamSlot() if len(part) > _MAX_FREE_BYTES else None

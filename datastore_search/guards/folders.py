@@ -7,12 +7,14 @@ import os
 import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from tempfile import gettempdir, mkdtemp
+from typing import Any
 
 from django.core.files import locks
 from django.core.files.storage import Storage, storages
+from django.db.models import QuerySet
 
 logger = logging.getLogger(__name__)
 
@@ -59,10 +61,13 @@ def delete_abandoned_folders() -> int:
 
 # Files of the storage -----------------------------------------------------------------------------
 
+#: After this time, a file without a row is left over: its request failed, or its row is deleted.
+STRAY_AFTER = timedelta(hours=1)
 
-def delete_stray_files(folder: str, known: set[str], oldest: datetime) -> int:
-    """Delete the files of a folder that are not known, and older; return how many."""
-    storage = get_storage()
+
+def delete_stray_files(folder: str, rows: QuerySet[Any], oldest: datetime) -> int:
+    """Delete the files of a folder that are the ``file`` of no row, and older; return how many."""
+    storage, known = get_storage(), set(rows.values_list("file", flat=True))
     with suppress(NotImplementedError, OSError):  # no storage must list, or is always in reach
         _folders, names = storage.listdir(folder)
         stray = {f"{folder}/{name}" for name in names} - known

@@ -14,7 +14,6 @@ from django.db import models
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-from ...api.uploads import uploads
 from ...models import Resource
 from ...web.addresses import ResourceAddresses
 from .models import (
@@ -168,7 +167,7 @@ def build_url(resource: Resource, addresses: ResourceAddresses) -> str:
     url, url_type = str(members.get("url") or ""), members.get("url_type")
     if url_type == "upload" and url:
         dataset_id = metadata.part_of_id or str(resource.pk)
-        return uploads.entry.build_address(addresses, dataset_id, resource.pk, url)
+        return addresses.build_file(dataset_id, resource.pk, url) or url
     is_dump = url_type == "datastore" or (resource.table_version_id and not url)
     return addresses.build("dump", resource.pk) if is_dump else url
 

@@ -30,6 +30,7 @@ from rest_framework.request import Request
 from ...api.actions.action import Action, Answer, build_action
 from ...api.authentication import check_may_write, get_reader
 from ...api.new_resources import (
+    CatalogueOfResources,
     NewResourceMembers,
     ResourceMembers,
     add_resource,
@@ -59,6 +60,7 @@ from .datasets import find_resource, open_readable_datasets
 from .descriptions import METADATA, describe_resource, get_metadata_field
 from .groups import find_owner_org
 from .models import MAX_TAGS, Dataset, build_organization, get_metadata
+from .sync import has_dataset
 
 
 class MetadataField(ParameterField):
@@ -480,4 +482,15 @@ resource_actions = (
         "resource_patch", ChangedMembers, partial(_change, is_complete=False), _PATCH, True, True
     ),
     _resource_delete,
+)
+
+catalogue_of_resources = CatalogueOfResources(
+    NewMembers,
+    show_resource,
+    find_dataset,
+    place_resource,
+    store_metadata,
+    has_dataset,
+    check_may_add,
+    is_published,
 )

@@ -30,7 +30,6 @@ class FilesConfig(ContribAppConfig):
         from ...models import Resource
         from ...signals import orders_wanted
         from ...web.addresses import routes
-        from .actions import file_actions
         from .admin.part import loads_of_resource
         from .downloads import stored
         from .downloads.parquet import write_parquet
@@ -38,7 +37,7 @@ class FilesConfig(ContribAppConfig):
         from .jobs.cleanup import find_leftovers
         from .jobs.queue import clean_up
         from .resource_files import clean_up as clean_up_files
-        from .resource_files import store
+        from .resource_files import file_actions, store
         from .tables.orders import note_orders
 
         yield parts.entries(loads_of_resource)

@@ -10,7 +10,7 @@ from django.db import models
 from django.http import HttpRequest
 
 from ...admin.parts import ResourcePart
-from ...admin.permissions import LabelledFormSet, ResourceInline, has_permission
+from ...admin.permissions import LabelledFormSet, ResourceInline
 from ...models import Resource
 from .models import MAX_VIEWS, SavedView
 from .saved_views import VIEW_TYPES
@@ -38,6 +38,7 @@ class SavedViewInline(ResourceInline):
     form = SavedViewForm
     formset = SavedViewFormSet
     max_num = MAX_VIEWS
+    has_add_permission = has_delete_permission = ResourceInline.has_change_permission
     fields = ("position", "title", "description", "view_type", "query")
     formfield_overrides = {
         models.TextField: {"widget": forms.Textarea(attrs={"rows": 2, "cols": 30})},
@@ -52,12 +53,6 @@ class SavedViewInline(ResourceInline):
             formset.proposed = [{**sent, "position": obj.saved_views.count()}]
             formset.extra = 1
         return formset
-
-    def has_add_permission(self, request: HttpRequest, obj: Resource | None = None) -> bool:
-        return has_permission(request, "change", obj)
-
-    def has_delete_permission(self, request: HttpRequest, obj: Resource | None = None) -> bool:
-        return has_permission(request, "change", obj)
 
 
 class ViewsOfResource(ResourcePart):

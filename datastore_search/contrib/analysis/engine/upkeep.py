@@ -76,10 +76,10 @@ def clean_up_snapshots() -> Iterator[str]:
     """Delete files that no table has, and what is noted of tables that are gone or have changed."""
     using = router.db_for_write(Snapshot)
     connection, folder = connections[using], get_folder()
-    files = set(Snapshot.objects.using(using).exclude(file="").values_list("file", flat=True))
+    stored = Snapshot.objects.using(using).exclude(file="")
     oldest = timezone.now() - _MIN_AGE
-    deleted = delete_stray_files(SNAPSHOTS_FOLDER, files, oldest)
-    known = {PurePath(file).name for file in files}
+    deleted = delete_stray_files(SNAPSHOTS_FOLDER, stored, oldest)
+    known = {PurePath(file).name for file in stored.values_list("file", flat=True)}
     for path in (*folder.glob("*.duckdb"), *folder.glob(f"{MAKING}*")):
         with suppress(OSError):  # gone meanwhile
             if path.name not in known and path.stat().st_mtime < oldest.timestamp():

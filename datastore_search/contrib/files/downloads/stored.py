@@ -13,7 +13,7 @@ import os
 import secrets
 import uuid
 from collections.abc import Generator, Iterator
-from contextlib import closing, suppress
+from contextlib import ExitStack, closing, suppress
 from datetime import timedelta
 from hashlib import blake2b
 from threading import BoundedSemaphore, Lock, Thread
@@ -33,7 +33,12 @@ from ....downloads.formats import DumpFormat, formats
 from ....downloads.parameters import build_dump_query, complete_query
 from ....downloads.stored import StoredFile
 from ....guards.cache import BoundedCache
-from ....guards.folders import create_working_folder, delete_files, delete_stray_files
+from ....guards.folders import (
+    STRAY_AFTER,
+    create_working_folder,
+    delete_files,
+    delete_stray_files,
+)
 from ....guards.shares import Client
 from ....messages.availability import ClientDisconnected, TemporarilyUnavailable
 from ....models import Resource
@@ -57,8 +62,8 @@ _REPORT_SECONDS, _LEASE = 10.0, timedelta(minutes=2)
 #: How exactly it is known when a file was last asked for.
 _USE = timedelta(minutes=10)
 
-#: Files that are kept; after this time, one without a row is left over.
-_MAX_FILES, _STRAY = 10_000, timedelta(hours=1)
+#: Files that are kept.
+_MAX_FILES = 10_000
 
 #: After a failure, a version is streamed for this time.
 _RETRY_SECONDS = 600.0
@@ -95,7 +100,7 @@ def open_download(
     has_place = is_awaited and _maker.places.acquire(blocking=False)
     try:
         key = _Key(resource.pk, kind.name, resource.version)
-        stored = _open_or_make(key, client, monotonic() + (WAIT_SECONDS if has_place else 0))
+        return _open_or_make(key, client, monotonic() + (WAIT_SECONDS if has_place else 0))
     except (DatabaseError, InterfaceError):  # a primary that is down, and a replica that answers
         logger.exception("Stored downloads cannot be read.")
         return None
@@ -106,7 +111,6 @@ def open_download(
     finally:
         if has_place:
             _maker.places.release()
-    return stored
 
 
 def _open_or_make(key: _Key, client: Client, deadline: float) -> StoredFile | None:
@@ -142,22 +146,17 @@ def open_stored_file(
     Raises: ``FileNotFoundError``, and whatever the storage raises.
     """
     storage, sender = get_upload_storage(), conf.DOWNLOADS_SENT_BY
-    if sender == "redirect" and not may_redirect:
-        sender = ""
-    file = None if sender else storage.open(name)
-    if (storage.size(name) if file is None else file.size) != size_bytes:
-        if file is not None:
-            file.close()
-        return None
-    sent_by = ("", "")
-    if sender:
-        is_path = sender != "redirect"
-        sent_by = (
-            ("X-Accel-Redirect", quote(sender + name))
-            if is_path
-            else ("Location", storage.url(name))
-        )
-    return StoredFile(size_bytes, digest, file, sent_by)
+    if not sender or (sender == "redirect" and not may_redirect):
+        file = storage.open(name)
+        if file.size == size_bytes:
+            return StoredFile(size_bytes, digest, file)
+        file.close()
+    elif storage.size(name) == size_bytes:
+        sent_by = ("X-Accel-Redirect", quote(sender + name))
+        if sender == "redirect":
+            sent_by = ("Location", storage.url(name))
+        return StoredFile(size_bytes, digest, sent_by=sent_by)
+    return None
 
 
 def _open(key: _Key, row: StoredDownload) -> StoredFile | None:
@@ -197,8 +196,8 @@ class _Maker:
         """Begin to make a file, unless this process makes another, or another process makes it."""
         if not self._lock.acquire(blocking=False):
             return None
-        is_begun = False
-        try:
+        with ExitStack() as at_failure:
+            at_failure.callback(self._lock.release)
             now = timezone.now()
             row, is_new = StoredDownload.objects.get_or_create(
                 **key._asdict(), defaults={"used_at": now}
@@ -210,26 +209,21 @@ class _Maker:
                 target=self._run, args=(key, row.pk), name="datastore_search_download", daemon=True
             )
             thread.start()
-            is_begun = True
-        finally:
-            if not is_begun:
-                self._lock.release()
+            at_failure.pop_all()
         return thread
 
     def _run(self, key: _Key, pk: int) -> None:
-        is_stored = False
         try:
             _make(key, pk)
-            is_stored = True
-        except _NotStoredError:
-            logger.warning("The download of %s as %s is not stored.", *key[:2])
-        except Exception:  # whatever it is, records are streamed
-            logger.exception("The download of %s as %s cannot be stored.", *key[:2])
+        except Exception as error:  # whatever it is, records are streamed
+            if isinstance(error, _NotStoredError):
+                logger.warning("The download of %s as %s is not stored.", *key[:2])
+            else:
+                logger.exception("The download of %s as %s cannot be stored.", *key[:2])
+            _failed.add(key, monotonic() + _RETRY_SECONDS)
+            with suppress(DatabaseError, InterfaceError):
+                _discard(pk=pk, file="")
         finally:
-            if not is_stored:
-                _failed.add(key, monotonic() + _RETRY_SECONDS)
-                with suppress(DatabaseError, InterfaceError):
-                    _discard(pk=pk, file="")
             connections.close_all()
             self._lock.release()
 
@@ -300,8 +294,7 @@ def _evict() -> None:
         size_bytes += size
         if size_bytes > conf.MAX_DOWNLOADS_BYTES or number > _MAX_FILES:
             evicted.append(pk)
-    if evicted:
-        _discard(pk__in=evicted)
+    _discard(pk__in=evicted)
 
 
 def clean_up() -> Iterator[str]:
@@ -309,6 +302,5 @@ def clean_up() -> Iterator[str]:
     now = timezone.now()
     _discard(_OUTDATED | Q(file="", used_at__lt=now - _LEASE))
     _evict()
-    known = set(StoredDownload.objects.values_list("file", flat=True))
-    if deleted := delete_stray_files(FOLDER, known, now - _STRAY):
+    if deleted := delete_stray_files(FOLDER, StoredDownload.objects.all(), now - STRAY_AFTER):
         yield f"Deleted files of downloads: {deleted}."

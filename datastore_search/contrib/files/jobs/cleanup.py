@@ -158,8 +158,7 @@ def clean_up_loads(resource: Resource | None = None) -> int:
         delete_upload(load)
     loads.filter(state=LoadState.DRAFT, created_at__lt=oldest).delete()
     if resource is None:  # uploads without a load: the request that stored them failed
-        known = set(Load.objects.exclude(file="").values_list("file", flat=True))
-        delete_stray_files(UPLOADS_FOLDER, known, oldest)
+        delete_stray_files(UPLOADS_FOLDER, Load.objects.exclude(file=""), oldest)
     return dropped
 
 
