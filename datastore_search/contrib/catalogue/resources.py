@@ -473,14 +473,12 @@ def show_resource(request: Request, resource: Resource) -> dict[str, Any]:
 _UPDATE = _("Replace the description of a resource: members that are not sent are emptied.")
 _PATCH = _("Change the description of a resource: members that are not sent stay.")
 
+_build_change = partial(Action, parameters=ChangedMembers, is_writing=True, takes_file=True)
+
 resource_actions = (
     _resource_create,
-    Action(
-        "resource_update", ChangedMembers, partial(_change, is_complete=True), _UPDATE, True, True
-    ),
-    Action(
-        "resource_patch", ChangedMembers, partial(_change, is_complete=False), _PATCH, True, True
-    ),
+    _build_change("resource_update", run=partial(_change, is_complete=True), help=_UPDATE),
+    _build_change("resource_patch", run=partial(_change, is_complete=False), help=_PATCH),
     _resource_delete,
 )
 
