@@ -9,6 +9,7 @@ from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
 from django.db import router
+from django.http import HttpRequest
 from django.utils import timezone
 from knox.crypto import hash_token
 from knox.models import get_token_model
@@ -121,7 +122,7 @@ class CkanKeyAuthentication(BareTokenAuthentication):
 # What the user may do -----------------------------------------------------------------------------
 
 
-def get_reader(request: Request) -> Reader:
+def get_reader(request: Request | HttpRequest) -> Reader:
     return request.user or AnonymousUser()  # `UNAUTHENTICATED_USER` may be None
 
 

@@ -152,6 +152,7 @@ class ParameterField(serializers.Field[Any, Any, Any, Any]):
 
     def __init__(
         self,
+        max_items: int | None = None,
         *,
         shown_default: str | int = "",
         repeated: bool = True,
@@ -163,6 +164,7 @@ class ParameterField(serializers.Field[Any, Any, Any, Any]):
 
         A value that is true asks for the member that ``answers`` it; it is not ``repeated``.
         """
+        self.max_items = max_items or self.max_items
         self.shown_default = shown_default
         self.answers = answers
         self.is_repeated = self.is_repeated and repeated and answers is None
@@ -384,14 +386,11 @@ class NamesField(ParameterField):
 
     json_schema = {"type": "array", "items": {"type": "string"}}
     limit_text = _("At most {most} names.")
+    max_items = MAX_NAMES
     default_error_messages = {
         "invalid": _("Must be a list of names, or names separated by commas."),
         "many": _("There are more than {most} names."),
     }
-
-    def __init__(self, max_items: int = MAX_NAMES, **options: Any) -> None:
-        self.max_items = max_items
-        super().__init__(**options)
 
     def to_internal_value(self, data: object) -> tuple[str, ...]:
         return tuple(unquote_name(name) for name in self.split(data))

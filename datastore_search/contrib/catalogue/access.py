@@ -76,17 +76,17 @@ def find_deleted(name: str, user: Reader, using: str) -> Dataset | None:
     return found if is_visible(user, found or Dataset(pk="")) else None
 
 
-def find_changeable(
+def lock_changeable(
     request: Request, name: str, verb: str = "change", *, parameter: str = "id"
 ) -> Dataset:
     """
-    Find the published dataset that the user may change or delete, by its id or name.
+    Find and lock the published dataset that the user may change or delete, by its id or name.
 
     A dataset that does not exist is checked like a private one, so that both answers take the same
     time.
 
     Raises: ``UnknownPackage``, also for one that the user may not see; ``AccessDenied``;
-    ``KeptDataset`` for one that is not published by a client.
+    ``KeptDataset`` for one that is not published by a client; ``WriteBlocked``.
     """
     user = get_reader(request)
     rows = Dataset.objects.filter(Q(pk=name) | Q(name=name), resource=None)
@@ -103,4 +103,7 @@ def find_changeable(
         raise WriteDenied(user=str(user), resource=make_printable(name))
     if found.members is None:
         raise KeptDataset(parameter=parameter)
-    return found
+    locked = Dataset.objects.select_for_update(no_key=True).filter(pk=found.pk).first()
+    if locked is None:  # another request has deleted it just now
+        raise UnknownPackage
+    return locked

@@ -559,26 +559,20 @@ def _list_own_groups(call: _Call, kind: Kind) -> Answer:
     return Answer(list_groups_of_user(call.request, kind, permission))
 
 
-_GROUP_READS = (
-    ("list", GroupListParameters, _list_groups, _("List organizations or groups.")),
-    ("show", GroupShowParameters, _show_group, _("Describe an organization or a group.")),
-)
-_OWN_GROUPS = _("List the organizations or groups of which you are a member.")
+_LIST = _("List organizations or groups.")
+_SHOW = _("Describe an organization or a group.")
+_OWN = _("List the organizations or groups of which you are a member.")
 
-group_reads = (
-    *(
-        _reads(parameters, text, name=f"{kind.kind}_{name}")(partial(run, kind=kind))
-        for kind in (Organization, Group)
-        for name, parameters, run, text in _GROUP_READS
-    ),
-    *(
-        _reads(OwnGroupsParameters, _OWN_GROUPS, name=name)(partial(_list_own_groups, kind=kind))
-        for name, kind in (
-            ("organization_list_for_user", Organization),
-            ("group_list_authz", Group),
-        )
-    ),
-    _group_package_show,
+group_reads = tuple(
+    _reads(parameters, text, name=name)(partial(run, kind=kind))
+    for name, kind, parameters, run, text in (
+        ("organization_list", Organization, GroupListParameters, _list_groups, _LIST),
+        ("group_list", Group, GroupListParameters, _list_groups, _LIST),
+        ("organization_show", Organization, GroupShowParameters, _show_group, _SHOW),
+        ("group_show", Group, GroupShowParameters, _show_group, _SHOW),
+        ("organization_list_for_user", Organization, OwnGroupsParameters, _list_own_groups, _OWN),
+        ("group_list_authz", Group, OwnGroupsParameters, _list_own_groups, _OWN),
+    )
 )
 
 
@@ -689,6 +683,7 @@ catalogue_actions = (
     _resource_show,
     _resource_search,
     *group_reads,
+    _group_package_show,
     _tag_list,
     _tag_search,
     _tag_autocomplete,

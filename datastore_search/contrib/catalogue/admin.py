@@ -19,7 +19,7 @@ from ...admin.permissions import ResourcePermissions, has_permission
 from ...messages.availability import WriteBlocked
 from ...models import Resource, object_permissions
 from .descriptions import METADATA
-from .groups import store_group
+from .groups import permits, store_group
 from .models import Dataset, MemberGroup, Membership
 from .permissions import find_memberships
 from .resources import is_published
@@ -67,9 +67,8 @@ class GroupPermissions:
     @staticmethod
     def _permits(request: HttpRequest, verb: str, obj: MemberGroup | None) -> bool:
         """Check a permission; a user who manages some may open the list, which shows those."""
-        permission = f"datastore_search_catalogue.{verb}_membergroup"
-        is_permitted = object_permissions.has_permission(request.user, permission, obj)
-        return is_permitted or (obj is None and find_memberships(request.user, permission).exists())
+        managed = find_memberships(request.user, f"{verb}_membergroup")
+        return permits(request, verb, obj) or (obj is None and managed.exists())
 
     def has_view_permission(self, request: HttpRequest, obj: MemberGroup | None = None) -> bool:
         return self._permits(request, "change", obj)
@@ -120,10 +119,10 @@ class MemberGroupAdmin(GroupPermissions, admin.ModelAdmin):
     def get_queryset(self, request: HttpRequest) -> QuerySet[MemberGroup]:
         """Keep the organizations and groups that the user manages."""
         rows = super().get_queryset(request)
-        permission = "datastore_search_catalogue.change_membergroup"
-        if object_permissions.has_permission(request.user, permission):
+        if permits(request, "change"):
             return rows
-        return rows.filter(pk__in=find_memberships(request.user, permission).values("group"))
+        managed = find_memberships(request.user, "change_membergroup")
+        return rows.filter(pk__in=managed.values("group"))
 
     def save_model(self, request: HttpRequest, obj: MemberGroup, form: Any, change: bool) -> None:
         obj.pk = obj.pk or str(uuid.uuid4())

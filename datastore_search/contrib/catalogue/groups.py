@@ -14,6 +14,7 @@ from django.contrib.auth import get_user_model
 from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
 from django.db import connections, router
 from django.db.models import Q, QuerySet
+from django.http import HttpRequest
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 from rest_framework import serializers
@@ -113,7 +114,7 @@ def describe_fully(request: Request, row: MemberGroup, count: int = 0) -> dict[s
     }
 
 
-def permits(request: Request, verb: str, row: MemberGroup | None = None) -> bool:
+def permits(request: Request | HttpRequest, verb: str, row: MemberGroup | None = None) -> bool:
     return has_permission(get_reader(request), f"{_APP}.{verb}_membergroup", row)
 
 

@@ -17,7 +17,6 @@ from copy import deepcopy
 from functools import partial
 from typing import Any, Final, cast
 
-from django.core.exceptions import ValidationError
 from django.db import connections, router
 from django.db.models import Q
 from django.utils import timezone
@@ -45,7 +44,7 @@ from ...database.statements import begin_write_transaction, lock_aliases
 from ...field_types import NotOfType, dump_json
 from ...models import Resource, parse_resource_id
 from ...web.addresses import ResourceAddresses
-from .access import find_changeable
+from .access import lock_changeable
 from .datasets import open_readable_datasets
 from .descriptions import describe_dataset, get_metadata_field
 from .groups import find_groups, find_owner_org
@@ -65,7 +64,7 @@ from .resources import (
     MetadataField,
     change_resource,
     check_may_add,
-    lock_dataset,
+    touch_dataset,
 )
 from .sync import lock_resources, match_dataset_name
 
@@ -118,10 +117,6 @@ class ListField(ObjectsField):
     }
     is_repeated = False
 
-    def __init__(self, max_items: int, **options: Any) -> None:
-        super().__init__(**options)
-        self.max_items = max_items
-
     def list_named(self, data: object) -> list[Any]:
         """List objects with a name; a text stands for such an object."""
         listed = data if isinstance(data, list) else [data]
@@ -140,15 +135,17 @@ class TagsField(ListField):
 
     def check(self, data: object) -> Any:
         names = [str(each.get("name")).strip() for each in self.list_named(data)]
-        try:
-            return get_metadata_field("tags").clean(list(dict.fromkeys(names)), None)
-        except ValidationError as error:
-            raise serializers.ValidationError(error.messages) from error
+        return get_metadata_field("tags").clean(list(dict.fromkeys(names)), None)
 
 
 class GroupsField(ListField):
     def check(self, data: object) -> Any:
-        return [find_group(each).to_json() for each in self.list_named(data)]
+        groups = []
+        for each in self.list_named(data):
+            names = ("title", "description", "id")
+            texts = {name: each[name] for name in names if isinstance(each.get(name), str)}
+            groups.append(Group(each.get("name") or texts["id"], **texts).to_json())
+        return groups
 
 
 class ExtrasField(ListField):
@@ -166,13 +163,6 @@ class ExtrasField(ListField):
         if len(extras) < len(sent):
             self.fail("key")
         return extras
-
-
-def find_group(described: Mapping[str, Any]) -> Group:
-    """Find a group by what a client has sent of it."""
-    texts = {name: described.get(name) for name in ("title", "description", "id")}
-    given = {name: text for name, text in texts.items() if isinstance(text, str)}
-    return Group(described.get("name") or given["id"], **given)
 
 
 def find_organization(text: str) -> Organization:
@@ -344,11 +334,11 @@ def _lock(request: Request, name: object, verb: str = "change") -> Iterator[Data
     """
     Find a published dataset that the user may change, and lock it with its resources.
 
-    Raises: as ``find_changeable``; ``WriteBlocked``.
+    Raises: as ``lock_changeable``.
     """
-    found, using = find_changeable(request, str(name), verb), router.db_for_write(Dataset)
+    using = router.db_for_write(Dataset)
     with begin_write_transaction(connections[using]):
-        dataset = lock_dataset(found.pk)
+        dataset = lock_changeable(request, str(name), verb)
         lock_resources(using, Q(dataset__part_of=dataset))
         yield dataset
 
@@ -402,8 +392,7 @@ def _package_resource_reorder(request: Request, sent: Mapping[str, object]) -> A
                 raise serializers.ValidationError({"order": [text]})
         order = [*first, *(each for each in ids if each not in first)]
         _order_resources(dataset, order)
-        dataset.metadata_modified = timezone.now()
-        dataset.save(update_fields=["metadata_modified", "modified_at"])
+        touch_dataset(dataset.pk)
     return Answer({"id": dataset.pk, "order": order})
 
 

@@ -18,7 +18,6 @@ from functools import partial
 from typing import Any, Final
 
 from django.contrib.postgres.validators import ArrayMaxLengthValidator
-from django.core.exceptions import ValidationError
 from django.db import connections, router
 from django.db.models import Count, Max, Q
 from django.utils import timezone
@@ -55,7 +54,7 @@ from ...messages.parameters import InvalidParameter
 from ...messages.requests import MalformedJson
 from ...models import Resource
 from ...web.addresses import ResourceAddresses
-from .access import UnknownPackage, find_changeable, is_shown
+from .access import is_shown, lock_changeable
 from .datasets import find_resource, open_readable_datasets
 from .descriptions import METADATA, describe_resource, get_metadata_field
 from .groups import find_owner_org
@@ -79,12 +78,8 @@ class MetadataField(ParameterField):
         return most
 
     def to_internal_value(self, data: object) -> Any:
-        field = get_metadata_field(self.name)
-        try:
-            value = self.clean(data)
-            return field.clean(value, None) if value else field.get_default()
-        except ValidationError as error:
-            raise serializers.ValidationError(error.messages) from error
+        field, value = get_metadata_field(self.name), self.clean(data)
+        return field.clean(value, None) if value else field.get_default()
 
     def clean(self, data: object) -> Any:
         """Check the kind: a field of Django's reads JSON out of a text, and fails on a number."""
@@ -290,16 +285,6 @@ def check_may_add(request: Request, sent: Mapping[str, Any]) -> None:
     check_may_write(request, new, "", "add")
 
 
-def find_dataset(request: Request, name: str) -> Dataset:
-    """
-    Find and lock the dataset that a resource is added to.
-
-    Raises: as ``find_changeable``; ``WriteBlocked``.
-    """
-    found = find_changeable(request, name, parameter="package_id")
-    return lock_dataset(found.pk)
-
-
 def place_resource(resource: Resource, dataset: Dataset) -> None:
     """Put a new resource at the end of a dataset.  Raises: ``TooManyResources``."""
     parts = Dataset.objects.filter(part_of=dataset)
@@ -309,20 +294,12 @@ def place_resource(resource: Resource, dataset: Dataset) -> None:
     row = get_metadata(resource)
     row.part_of, row.position, row.members = dataset, 0 if last is None else last + 1, {}
     row.save(update_fields=["part_of", "position", "members"])
-    dataset.metadata_modified = timezone.now()
-    dataset.save(update_fields=["metadata_modified", "modified_at"])
+    touch_dataset(dataset.pk)
 
 
 def is_published(resource: Resource) -> bool:
     """Return whether a resource is part of a published dataset."""
     return get_metadata(resource).members is not None
-
-
-def lock_dataset(dataset_id: str) -> Dataset:
-    rows = Dataset.objects.select_for_update(no_key=True)
-    if (found := rows.filter(pk=dataset_id).first()) is None:
-        raise UnknownPackage
-    return found
 
 
 # resource_update, resource_patch, resource_delete -------------------------------------------------
@@ -332,7 +309,7 @@ def _change(request: Request, sent: Mapping[str, object], *, is_complete: bool) 
     parameters = ChangedMembers.parse(sent)
     with _lock_resource(request, str(parameters["id"])) as resource:
         change_resource(request, resource, sent, parameters, is_complete=is_complete)
-        _touch_dataset(resource)
+        touch_dataset(get_metadata(resource).part_of_id)
     return Answer(show_resource(request, resource))
 
 
@@ -361,10 +338,10 @@ def _lock_resource(request: Request, name: str, verb: str = "change") -> Iterato
         yield resource
 
 
-def _touch_dataset(resource: Resource) -> None:
-    """Give the published dataset of a resource another time and version."""
-    dataset = Dataset.objects.filter(pk=get_metadata(resource).part_of_id, members__isnull=False)
-    dataset.update(metadata_modified=timezone.now())
+def touch_dataset(dataset_id: str | None) -> None:
+    """Give a published dataset another time and version."""
+    dataset, now = Dataset.objects.filter(pk=dataset_id, members__isnull=False), timezone.now()
+    dataset.update(metadata_modified=now, modified_at=now)
 
 
 def change_resource(
@@ -410,7 +387,7 @@ def change_resource(
 def _resource_delete(request: Request, sent: Mapping[str, object]) -> Answer:
     name = str(ResourceNameParameters.parse(sent)["id"])
     with _lock_resource(request, name, "delete") as resource:
-        _touch_dataset(resource)
+        touch_dataset(get_metadata(resource).part_of_id)
         resource.delete()
     return Answer(None)
 
@@ -485,7 +462,7 @@ resource_actions = (
 catalogue_of_resources = CatalogueOfResources(
     NewMembers,
     show_resource,
-    find_dataset,
+    partial(lock_changeable, parameter="package_id"),
     place_resource,
     store_metadata,
     has_dataset,
