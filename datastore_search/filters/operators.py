@@ -267,7 +267,7 @@ class Operator:
 
     def is_negative(self, operand: object) -> bool:
         """Return whether it finds the records that another operator does not."""
-        return self.name in {"ne", "ine"} or (self.name == "isnull" and not operand)
+        return self.name in _NEGATIVE or (self.name == "isnull" and not operand)
 
     def choose_words(self, operand: object) -> str:
         return str(self.words_if_false if operand is False and self.words_if_false else self.words)
@@ -368,8 +368,8 @@ def _compile_part(
     exact = Clause(
         sql.SQL(condition).format(*operands), [*text.parameters] * count + [part] * count
     )
-    # The index has the texts of fields, and knows letters as they are.
-    if not fields.estimate_share or asked.is_id or asked.operator[0] == "u":
+    # The index has the texts of fields, knows letters as they are, and finds what has a part.
+    if not fields.estimate_share or asked.is_id or asked.operator[0] in "nu":
         return exact
     ignores_case = asked.operator[0] == "i"
     pattern = build_pattern(part, ignores_case=ignores_case)
@@ -494,7 +494,7 @@ def _match_in_duckdb(asked: Comparing, column: DuckDBField, function: str) -> st
     if Operators.TEXT not in asked.kind.operators or asked.operator[0] == "u":
         return None
     part = asked.require_text()
-    if asked.operator[0] != "i":
+    if asked.operator.removeprefix("n")[0] != "i":
         return f"coalesce({function}({column.text}, {column.bind(part)}), false)"
     spelling, letters = fold_case(part), column.read_folding().letters
     parts = [*_spell_sharp_s(part)]
@@ -513,6 +513,8 @@ def _is_empty_in_duckdb(asked: Comparing, column: DuckDBField) -> str:
 
 _EQUAL, _DIFFERENT = _("%(field)s: %(value)s"), _("%(field)s is not %(value)s")
 _CONTAINS = _("%(field)s contains “%(value)s”")
+_LACKS = _("%(field)s does not contain “%(value)s”")
+_NEGATIVE = {"ne", "ine", "ncontains", "nicontains"}
 _BEGINS = _("%(field)s begins with “%(value)s”")
 _SIGNS = {"<=": "≤", ">=": "≥"}
 _DUCKDB_FUNCTIONS = {_HAS_PART: "contains", _HAS_START: "starts_with"}
@@ -559,6 +561,41 @@ def _build_match(
     )
 
 
+def _build_without(positive: Operator, about: str | Promise, label: str | Promise = "") -> Operator:
+    """Build the operator that finds the records, also with empty cells, that another does not."""
+
+    def compile_without(asked: Comparing) -> Clause | None:
+        clause = positive.compile(asked)
+        return clause and Clause(sql.SQL("({}) IS NOT TRUE").format(clause.text), clause.parameters)
+
+    def compile_duckdb(asked: Comparing, column: DuckDBField) -> str | None:
+        condition = positive.compile_duckdb(asked, column)
+        return condition and f"NOT ({condition})"
+
+    return replace(
+        positive,
+        name=f"n{positive.name}",
+        help=about,
+        words=_LACKS,
+        compile=compile_without,
+        compile_duckdb=compile_duckdb,
+        label=label,
+    )
+
+
+_PART = Operator(
+    "contains",
+    _("Contains the text, or, in a list or JSON field, the value."),
+    _CONTAINS,
+    _compile_contains,
+    counts_as_text=True,
+    label=pgettext_lazy("operator", "contains"),
+    compile_duckdb=partial(_match_in_duckdb, function="contains"),
+)
+_PART_IGNORING_CASE = _build_match(
+    "icontains", _("Contains the text, ignoring case."), _CONTAINS, _HAS_PART
+)
+
 operators: Mapping[str, Operator] = {
     operator.name: operator
     for operator in (
@@ -587,11 +624,13 @@ operators: Mapping[str, Operator] = {
                 asked, column, cast("Sequence[Json]", asked.operand)
             ),
         ),
-        _build_order("lt", _("Less than."), "<"),
-        _build_order("lte", _("Less than or equal to."), "<=", pgettext_lazy("operator", "to")),
-        _build_order("gt", _("Greater than."), ">"),
+        _build_order("lt", _("Less than."), "<", pgettext_lazy("operator", "less than, before")),
         _build_order(
-            "gte", _("Greater than or equal to."), ">=", pgettext_lazy("operator", "from")
+            "lte", _("Less than or equal to."), "<=", pgettext_lazy("operator", "at most, until")
+        ),
+        _build_order("gt", _("Greater than."), ">", pgettext_lazy("operator", "more than, after")),
+        _build_order(
+            "gte", _("Greater than or equal to."), ">=", pgettext_lazy("operator", "at least, from")
         ),
         Operator(
             "ne",
@@ -608,16 +647,17 @@ operators: Mapping[str, Operator] = {
             lambda asked: _negate(_compile_equal_ignoring_case(asked)),
             Operand.TEXT,
         ),
-        Operator(
-            "contains",
-            _("Contains the text, or, in a list or JSON field, the value."),
-            _CONTAINS,
-            _compile_contains,
-            counts_as_text=True,
-            label=pgettext_lazy("operator", "contains"),
-            compile_duckdb=partial(_match_in_duckdb, function="contains"),
+        _PART,
+        _PART_IGNORING_CASE,
+        _build_without(
+            _PART,
+            _("Does not contain the text or the value; finds empty cells too."),
+            pgettext_lazy("operator", "does not contain"),
         ),
-        _build_match("icontains", _("Contains the text, ignoring case."), _CONTAINS, _HAS_PART),
+        _build_without(
+            _PART_IGNORING_CASE,
+            _("Does not contain the text, ignoring case; finds empty cells too."),
+        ),
         _build_match(
             "ucontains",
             _("Contains the text, ignoring case and accents."),
@@ -657,4 +697,4 @@ operators: Mapping[str, Operator] = {
 TEXT_OPERATORS = tuple(each.name for each in operators.values() if each.counts_as_text)
 
 #: Those that the index of substrings answers.
-INDEXED_OPERATORS = tuple(name for name in TEXT_OPERATORS if not name.startswith("u"))
+INDEXED_OPERATORS = tuple(name for name in TEXT_OPERATORS if name[0] not in "nu")

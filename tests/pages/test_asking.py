@@ -61,7 +61,12 @@ OPERATORS: list[tuple[dict[str, Any], list[int]]] = [
     ({"not.amount": "7"}, [1, 2, 3, 4, 6]),
     ({"contains.title": "MỰC NƯỚC"}, [3]),
     ({"contains.title": ["river", "bridge"]}, [1]),
+    ({"without.title": "RIVER"}, [2, 3, 4, 5, 6]),
+    ({"without.subject": "water"}, [2, 4, 5, 6]),
     ({"starts.title": "river"}, [1]),
+    ({"above.amount": "9"}, [1, 2]),
+    ({"below.amount": "9"}, [3, 5]),
+    ({"above.seen": "2020-02-29"}, [3, 4, 6]),
     ({"from.amount": "9", "to.amount": "10.5"}, [1, 6]),
     ({"from.seen": "2020-02-29", "to.seen": "12/31/2020"}, [2, 3]),
     ({"from.code": "005"}, [5, 6]),
@@ -73,6 +78,13 @@ OPERATORS: list[tuple[dict[str, Any], list[int]]] = [
     ({"field": "seen", "op": "filled"}, [1, 2, 3, 4, 6]),
     ({"field": "title", "op": "contains", "value": "water"}, [5]),
     ({"field": "amount", "op": "from", "value": "10"}, [1, 2]),
+    ({"field": "amount", "op": "between", "value": "9", "end": "10.5"}, [1, 6]),
+    ({"field": "amount", "op": "between", "value": "", "end": "10.5"}, [1, 3, 5, 6]),
+    (
+        {"field": ["seen", "", "title"], "op": ["filled", "field", "contains"]}
+        | {"value": ["", "", "level"], "end": ["", "", ""]},
+        [1],
+    ),
     ({"field": "stage", "op": "nope", "value": ""}, [1, 2, 3, 4, 5, 6]),
 ]
 
@@ -166,7 +178,8 @@ def test_the_form_keeps_what_it_has_no_input_for(client: Client, resource: Resou
     )
     found = re.findall(r'type="hidden" name="([^"]*)" value="([^"]*)"', form)
     hidden = [(name, html.unescape(value)) for name, value in found]
-    assert hidden == [pair for pair in query if pair != ("field.stage", "active")]
+    assert hidden == [pair for pair in query if pair != ("contains.title", "river")]
+    assert 'name="contains.title" value="river"' in form
 
 
 @pytest.mark.parametrize(

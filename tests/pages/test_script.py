@@ -14,6 +14,7 @@ from django.http import HttpRequest, HttpResponse
 from django.test import Client
 from selenium.webdriver import ActionChains, Chrome, Keys
 from selenium.webdriver.common.by import By
+from selenium.webdriver.support.ui import Select
 
 from datastore_search.contrib.pages.table import ResourceView
 from datastore_search.models import Resource
@@ -138,6 +139,54 @@ def test_a_search_and_an_amount_need_no_new_page(browser: Chrome, page: str) -> 
     assert is_same_page(browser)
     browser.find_element(By.CSS_SELECTOR, ".datastore-skip-table").send_keys(Keys.ENTER)
     browser.back()  # to the same question: nothing is read again
+    assert is_same_page(browser)
+
+
+def test_a_chosen_value_is_the_whole_one_and_a_typed_word_a_part(
+    browser: Chrome, page: str
+) -> None:
+    browser.get(page)
+    for event, condition in (
+        ("new InputEvent('input', {bubbles: true, inputType: 'insertText'})", "contains.place"),
+        ("new Event('input', {bubbles: true})", "field.place"),
+    ):
+        find(browser, ".datastore-search summary").click()
+        box = find(browser, ".datastore-search [list][name='contains.place']")
+        browser.execute_script(
+            f"arguments[0].value = 'Place A'; arguments[0].dispatchEvent({event})", box
+        )
+        box.send_keys(Keys.ENTER)
+        wait_until(browser, lambda: read_status(browser) == "25 records")
+        assert f"{condition}=Place+A" in browser.current_url
+        browser.get(page)
+    assert list_errors(browser) == []
+
+
+def test_several_conditions_are_added_at_once(browser: Chrome, page: str, axe: str) -> None:
+    browser.get(page)
+    mark_window(browser)
+    find(browser, ".datastore-search summary").click()
+    find(browser, "[data-copy]").click()
+    assert has_focus(browser, ".datastore-condition:nth-of-type(2) [name=field]")
+    first, second = browser.find_elements(By.CSS_SELECTOR, ".datastore-condition")
+    for row, values in ((first, ("kind", "filled", "")), (second, ("no", "between", "10", "19"))):
+        names = ("field", "op", "value", "end")
+        for name, value in zip(names, values, strict=False):
+            field = row.find_element(By.NAME, name)
+            assert field.is_displayed() or not value
+            if value and field.tag_name == "select":
+                (option,) = [
+                    each for each in Select(field).options if each.get_property("value") == value
+                ]
+                option.click()
+            elif value:
+                field.send_keys(value)
+    assert not first.find_element(By.NAME, "value").is_displayed()
+    browser.execute_script(axe)
+    assert list_violations(browser) == []
+    second.find_element(By.NAME, "end").send_keys(Keys.ENTER)
+    wait_until(browser, lambda: read_status(browser) == "10 records")
+    assert browser.current_url == f"{page}?empty.kind=no&from.no=10&to.no=19"
     assert is_same_page(browser)
 
 

@@ -100,9 +100,27 @@ def test_an_input_offers_the_common_values_of_a_text_with_few(client: Client) ->
 
     options = list_options(open_page(client, resource))
 
-    assert sorted(options) == ["field.letter", "field.quoted"]
-    assert sorted(options["field.letter"]) == ["a", "b"]
-    assert sorted(options["field.quoted"]) == [f'v & "{n}"' for n in range(4)]
+    assert sorted(options) == ["contains.letter", "contains.quoted"]
+    assert sorted(options["contains.letter"]) == ["a", "b"]
+    assert sorted(options["contains.quoted"]) == [f'v & "{n}"' for n in range(4)]
+
+
+# Parts of texts -----------------------------------------------------------------------------------
+
+
+def test_a_text_that_no_value_equals_is_offered_as_a_part(client: Client) -> None:
+    birds = make_loaded_resource("name,year\nCanada goose,1\nSnow goose,2\nSnow goose,1\nOwl,1\n")
+
+    page = open_page(client, birds, {"field.name": "goose", "from.year": "1", "to.year": "1"})
+
+    (link, count), *others = re.findall(
+        'No value is exactly “<bdi>goose</bdi>”: <a href="([^"]*)">([^<]*)</a>', page
+    )
+    assert (count, others) == ("2 contain it", [])
+    address = f"/en/datastore/{birds.pk}/{html.unescape(link)}"
+    assert "1–2 of 2" in client.get(address).content.decode()
+    for query in ({"field.name": "snow goose"}, {"field.name": "x"}, {"contains.name": "x"}):
+        assert "No value is exactly" not in open_page(client, birds, query)
 
 
 # Accents ------------------------------------------------------------------------------------------

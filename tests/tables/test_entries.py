@@ -55,7 +55,7 @@ SHOWN = {
     "origin": ("", "The river authority"),
     "structured_data": ("", "application/ld+json"),
     "facets": ("", 'id="facets"'),
-    "without_accents": ("?contains.name=hué", "ignoring accents"),
+    "wider": ("?contains.name=hué", "ignoring accents"),
     "did_you_mean": ("?q=rivr", "river"),
 }
 

@@ -8,11 +8,12 @@ from functools import cache
 from importlib.util import find_spec
 from typing import Any, cast
 
+from django.utils.functional import Promise
 from django.utils.html import linebreaks
 from django.utils.safestring import SafeString
 from django.utils.text import Truncator
 from django.utils.translation import gettext as _
-from django.utils.translation import pgettext
+from django.utils.translation import pgettext, pgettext_lazy
 
 from ...api.actions import actions
 from ...downloads.formats import formats
@@ -37,6 +38,7 @@ from .columns import (
 from .maps.places import has_map
 from .page import ResourcePageView, add_query_string
 from .question import (
+    BETWEEN,
     CHOSEN_VALUE,
     IS_EMPTY,
     NOT_EMPTY,
@@ -178,9 +180,6 @@ def _shorten(text: str) -> str:
 
 # The form -----------------------------------------------------------------------------------------
 
-#: The fields with inputs of their own.
-MAX_FIELDS = 12
-
 #: Fields of a table up to which each is offered for another condition, or else those shown.
 _MAX_OPTIONS = 200
 
@@ -198,7 +197,7 @@ class Input:
 
     id: str
     name: str
-    operator_label: str
+    operator_label: str | Promise
     value: str
     attributes: Mapping[str, str]
     choices: tuple[Pair, ...] = ()
@@ -206,24 +205,29 @@ class Input:
     suggestions: tuple[str, ...] = ()
 
 
+_END_LABELS = {
+    "from": pgettext_lazy("operator", "from"),
+    "to": pgettext_lazy("operator", "to"),
+}
+
+
 def build_filter_form(question: PageQuestion) -> dict[str, Any]:
     """
     Describe the form that asks for what a page asks for, and for more.
 
-    ``groups`` are fields with their inputs, one or two for the ends of a range: the first fields,
-    and those of values that cannot be read.  ``hidden`` are the parameters without an input.
-    Another condition may be on ``fields``, by the ``operators``.
+    ``groups`` are fields with their inputs, one or two for the ends of a range: those of the
+    columns that are shown, and of values that cannot be read.  ``hidden`` are the parameters
+    without an input.  Other conditions may be on ``fields``, by the ``operators``.
     """
     query, columns = question.query, {column.name: column for column in question.columns}
     asked = {each.parameter: each for each in query.conditions}
-    offered = [(f"{number}", field) for number, field in enumerate(question.read.resource.schema)]
-    # A range, or equality; none for lists and JSON.
-    inputs = [
-        (at, each, ("from", "to") if field_types[each.type].has_range else ("field",))
-        for at, each in offered
-        if not field_types[each.type].is_nested
-    ]
-    del inputs[MAX_FIELDS:]
+    schema = {each.name: (at, each) for at, each in enumerate(question.read.resource.schema)}
+    inputs: list[tuple[str, Field, tuple[str, ...]]] = []
+    for column in question.choice.columns:
+        (at, field), kind = schema[column.name], column.type
+        names = ("contains",) if kind.is_text or kind.is_list else ("field",)
+        if kind.is_list or not kind.is_nested:
+            inputs.append((f"{at}", field, ("from", "to") if kind.has_range else names))
     known = {f"{name}.{field.name}" for _at, field, names in inputs for name in names}
     inputs += [
         (f"wrong-{number}", each.field, (each.operator,))
@@ -234,6 +238,7 @@ def build_filter_form(question: PageQuestion) -> dict[str, Any]:
     shown = {(name, each.values[0]) for name, each in asked.items() if name in known}
     is_narrow = len(columns) <= _MAX_OPTIONS
     fields = tuple(columns.values()) if is_narrow else question.choice.columns
+    between = (BETWEEN, pgettext("operator", "between"))
     is_not_empty = (NOT_EMPTY, str(OPERATORS["empty"].label_if_false))
     return {
         "groups": [
@@ -253,8 +258,13 @@ def build_filter_form(question: PageQuestion) -> dict[str, Any]:
         ],
         "has_errors": bool(query.errors) or any(each.error for each in query.conditions),
         "fields": fields,
+        "has_more_fields": len(columns) > len(question.choice.columns),
         "has_other_fields": len(fields) < len(columns),
-        "operators": [*((name, str(each.label)) for name, each in OPERATORS.items()), is_not_empty],
+        "operators": [
+            *((name, str(each.label)) for name, each in OPERATORS.items()),
+            between,
+            is_not_empty,
+        ],
         "chosen_value": dict(query.query_string.pairs).get(CHOSEN_VALUE, ""),
     }
 
@@ -278,13 +288,13 @@ def build_input(
     is_choice = kind.is_boolean and not error
     suggestions = []
     is_category = kind.is_text and profile.get("distinct", 0) <= _MAX_SUGGESTED_DISTINCT
-    if operator == "field" and is_category:
+    if operator == "contains" and is_category:
         common = [str(each["value"]) for each in profile.get("top", ())]
         suggestions = [each for each in common if len(each) < MAX_PROFILED_LENGTH and each.strip()]
     return Input(
         id_,
         name,
-        "" if operator == "field" else str(OPERATORS[operator].label),
+        _END_LABELS.get(operator) or ("" if operator == "field" else OPERATORS[operator].label),
         value,
         attributes,
         tuple((key, str(label)) for key, label in YES_OR_NO.items()) if is_choice else (),

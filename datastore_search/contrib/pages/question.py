@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import zip_longest
 from urllib.parse import parse_qsl, urlencode
 
 from django.http import QueryDict
@@ -173,8 +174,11 @@ _NAMES = {
     "eq": "field",
     "ne": "not",
     "contains": "contains",
+    "ncontains": "without",
     "startswith": "starts",
+    "gt": "above",
     "gte": "from",
+    "lt": "below",
     "lte": "to",
     "isnull": "empty",
 }
@@ -186,8 +190,8 @@ OPERATORS: Mapping[str, Operator] = {
     if operators[name].label
 }
 
-#: What the form offers in addition: another value of ``empty``.
-NOT_EMPTY = "filled"
+#: What the form offers in addition: another value of ``empty``, and ``from`` with ``to``.
+NOT_EMPTY, BETWEEN = "filled", "between"
 
 #: The values of ``empty``, and of any operator that takes true or false.
 IS_EMPTY = {"yes": True, "no": False}
@@ -267,6 +271,7 @@ def _read_operand(operator: Operator, field: Field, text: str) -> Json:
     """
     kind, name = field_types[field.type], operator.name
     operand: Json = parse_typed_value(kind, text)
+    suits = not operator.order or kind.ordered is not None
     match operator.operand:
         case Operand.BOOLEAN:
             operand = IS_EMPTY.get(text)
@@ -282,17 +287,14 @@ def _read_operand(operator: Operator, field: Field, text: str) -> Json:
             return operand
         case "ne" if kind.is_text:
             name = "ine"
-        case "contains":
-            name, operand = "icontains" if Operators.TEXT in kind.operators else name, text
-        case "lte" if following := parse_end_of_day(kind, text):
-            name, operand = "lt", following
+        case "contains" | "ncontains":
+            suits = Operators.TEXT in kind.operators or kind.is_list
+            ignoring_case = name.replace("contains", "icontains")
+            name, operand = ignoring_case if Operators.TEXT in kind.operators else name, text
+        case "lte" | "gt" if following := parse_end_of_day(kind, text):
+            name, operand = {"lte": "lt", "gt": "gte"}[name], following
     # What an operator takes of the type, people must be able to type.
-    suits = {
-        "contains": Operators.TEXT in kind.operators or kind.is_list,
-        "gte": kind.ordered is not None,
-        "lte": kind.ordered is not None,
-    }
-    return {name: operand} if operand is not None and suits.get(operator.name, True) else None
+    return {name: operand} if operand is not None and suits else None
 
 
 # The address --------------------------------------------------------------------------------------
@@ -309,8 +311,8 @@ MAX_QUESTION_LENGTH = 2_000
 #: The records of a page that may be chosen with ``limit``; the first if none is.
 PAGE_SIZES = (25, 50, 100, 250)
 
-#: The parameters of a condition that the form makes of three inputs.
-CHOSEN_FIELD, CHOSEN_OPERATOR, CHOSEN_VALUE = "field", "op", "value"
+#: The parameters of a condition that the form makes of inputs; the last one is the end of a range.
+CHOSEN_FIELD, CHOSEN_OPERATOR, CHOSEN_VALUE, CHOSEN_END = CHOSEN = "field", "op", "value", "end"
 
 #: The parameter of a page that stands in a frame of another one; its value is 1.
 EMBED = "embed"
@@ -374,7 +376,7 @@ def clean_parameters(sent: QueryDict) -> list[Pair]:
     """
     Write a query string in its shortest form, without empty and unknown parameters.
 
-    A chosen field, operator and value become one parameter.
+    Chosen fields, operators and values become parameters of conditions.
     """
     pairs = [
         (name, value)
@@ -386,16 +388,17 @@ def clean_parameters(sent: QueryDict) -> list[Pair]:
         if name != EMBED or value == "1"
         if name != "columns" or (value != "1" and _POSITION.fullmatch(value))
     ]
-    field, value = sent.get(CHOSEN_FIELD, ""), sent.get(CHOSEN_VALUE, "")
-    operator = sent.get(CHOSEN_OPERATOR) or "field"
-    if operator in ("empty", NOT_EMPTY):
-        is_empty = "yes" if operator == "empty" else "no"
-        operator, value = "empty", is_empty if field else ""
-    if value:
-        name = f"{operator}.{field}"
-        # A value without a field stays.
-        chosen = (name if field and split_parameter(name) else CHOSEN_VALUE, value)
-        pairs += [chosen] if chosen not in pairs else []
+    for field, operator, value, end in zip_longest(*map(sent.getlist, CHOSEN), fillvalue=""):
+        ends = {operator or "field": value}
+        if operator in ("empty", NOT_EMPTY):
+            ends = {"empty": "yes" if operator == "empty" else "no"} if field else {}
+        elif operator == BETWEEN:
+            ends = {"from": value, "to": end}
+        for name, text in ends.items():
+            parameter = f"{name}.{field}"
+            # A value without a field stays.
+            chosen = (parameter if field and split_parameter(parameter) else CHOSEN_VALUE, text)
+            pairs += [chosen] if text and chosen not in pairs else []
     page = sent.get("page", "")
     if page not in ("", "1"):
         pairs.append(("page", page))

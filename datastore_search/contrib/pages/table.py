@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from http import HTTPStatus
 from itertools import zip_longest
 from typing import Any
+from urllib.parse import urlencode
 
 from django.http import HttpRequest
 from django.urls import NoReverseMatch
@@ -20,13 +22,15 @@ from ...downloads.formats import DumpFormat, formats
 from ...field_types import dump_json_as_sent, field_types
 from ...filters import Comparison
 from ...filters.names import SortKey, format_sort_key, quote_name
+from ...messages import shorten
 from ...messages.numbers import format_count
 from ...messages.requests import UnknownPage
 from ...models import Resource
-from ...search import ConsistentRead
+from ...search import ConsistentRead, read_answer
 from ...web.addresses import ResourceAddresses, find_path, find_search_path, reverse_in_locale
 from ...web.views import parse_page_number
 from .columns import (
+    MAX_VALUE_LENGTH,
     Column,
     ColumnChoice,
     FieldNote,
@@ -44,6 +48,7 @@ from .question import (
     PageQuery,
     build_query_parameters,
     format_filters,
+    join_conditions,
     write_change,
 )
 from .records import ShownTable, read_record_table
@@ -224,33 +229,44 @@ def list_downloads(
 _WIDER = {"contains": "ucontains", "starts": "ustartswith"}
 
 
-def _offer_without_accents(question: PageQuestion) -> Mapping[str, Any] | None:
-    query = question.query
-    asked = [
-        each
-        for each in query.conditions
-        if each.operator in _WIDER and field_types[each.field.type].is_text
-    ]
-    if question.total or not asked:
+def _offer_wider(question: PageQuestion) -> Mapping[str, Any] | None:
+    """
+    Offer the conditions of a page that finds nothing as conditions on more.
+
+    A text that no value equals is counted as a part; a part is looked for without its accents.
+    """
+    query, read = question.query, question.read
+    texts = [each for each in query.conditions if field_types[each.field.type].is_text]
+    if question.total or not texts:
         return None
+    for each in texts:
+        if each.operator == "field" and not each.values[1:]:
+            name, (text,) = each.field.name, each.values
+            others = join_conditions([other for other in query.conditions if other is not each])
+            own = (*others, Comparison(name, "icontains", text), *query.filters)
+            search = replace(query.search, filters=own, limit=0)
+            with closing(read_answer(read, search)) as found:
+                total = found.total or 0
+            if total:
+                kept = query.query_string.remove(each.parameter).pairs
+                return {
+                    "link": f"?{urlencode([*kept, (f'contains.{name}', text)])}",
+                    "value": shorten(text, MAX_VALUE_LENGTH),
+                    "number": format_count(total),
+                    "total": total,
+                }
+    parts = [each for each in texts if each.operator in _WIDER]
     wider = [
         Comparison(each.field.name, _WIDER[each.operator], value)
-        for each in asked
+        for each in parts
         for value in each.values
     ]
-    address = query.query_string.remove(*(each.parameter for each in asked))
+    address = query.query_string.remove(*(each.parameter for each in parts))
     filters = dump_json_as_sent(format_filters((*query.filters, *wider)))
-    return {"link": address.replace("filters", filters).link}
+    return {"link": address.replace("filters", filters).link} if parts else None
 
 
-SECTIONS = (
-    Section(
-        "without_accents",
-        Place.RESULT,
-        "datastore_search/_without_accents.html",
-        _offer_without_accents,
-    ),
-)
+SECTIONS = (Section("wider", Place.RESULT, "datastore_search/_wider.html", _offer_wider),)
 
 
 # The page -----------------------------------------------------------------------------------------

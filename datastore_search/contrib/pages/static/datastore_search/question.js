@@ -40,7 +40,7 @@
         status.textContent = find("[role=status], h2", next)?.textContent;
         prepareSearch();
         if (isInside && twin) {
-            if (id) {
+            if (id && twin.name === name) {
                 twin.value = value; // perhaps typed meanwhile
             }
             twin.focus();
@@ -77,7 +77,11 @@
     }
 
     function send(form, button) {
-        const pairs = [...new FormData(form, button)].filter(([, value]) => value);
+        const all = [...new FormData(form, button)];
+        // The parts of a further condition belong together, by their order.
+        const isPart = ([name]) => ["field", "op", "value", "end"].includes(name);
+        const hasParts = all.some((pair) => isPart(pair) && pair[0] !== "op" && pair[1]);
+        const pairs = all.filter((pair) => (isPart(pair) ? hasParts : pair[1]));
         show(`${form.action}?${new URLSearchParams(pairs)}`, true);
     }
 
@@ -97,6 +101,27 @@
     window.addEventListener("popstate", () => {
         if (location.search !== shown) {
             show(location.pathname + location.search);
+        }
+    });
+
+    // Filters --------------------------------------------------------------------------------------
+
+    /** A value that is chosen from the offered ones is the whole value, a typed one a part. */
+    listen("input", ({ target, inputType }) => {
+        if (target.list && /^(contains|field)\./.test(target.name)) {
+            const isChosen = !inputType || inputType === "insertReplacementText";
+            target.name = target.name.replace(/^\w+/, isChosen ? "field" : "contains");
+        }
+    });
+    listen("click", ({ target }) => {
+        if (target.matches("[data-copy]")) {
+            const last = [...document.querySelectorAll(target.dataset.copy)].at(-1);
+            const copy = last.cloneNode(true);
+            copy.querySelectorAll("select, input").forEach((each) => {
+                each.value = each.options?.[0].value ?? "";
+            });
+            last.after(copy);
+            copy.querySelector("select").focus();
         }
     });
 
@@ -149,8 +174,9 @@
     let timer;
     let isAsking;
 
-    /** Make the search a combobox, if the page has a list for values. */
+    /** Show the button that adds a condition; make the search a combobox if the page has a list. */
     function prepareSearch() {
+        find("[data-copy]")?.removeAttribute("hidden");
         list = find("#q-values");
         if (list) {
             input = find("#q");
