@@ -19,7 +19,7 @@ from datastore_search.contrib.pages.question import (
     clean_parameters,
     parse_field_condition,
 )
-from datastore_search.contrib.pages.values import parse_typed_value
+from datastore_search.contrib.pages.values import format_value, parse_typed_value
 from datastore_search.field_types import field_types
 from datastore_search.filters import Comparison, Condition, FiltersParser, In, TypedFields
 from datastore_search.models import Field, Resource
@@ -135,6 +135,10 @@ TYPED_VALUES: list[tuple[str, str, str, str]] = [
     ("fr", "float8", "10\u00a0000", "10000"),
     ("ar", "int8", "١٢٣", "123"),
     ("vi", "date", "31/12/2020", "2020-12-31"),
+    ("en", "date", "January 8, 1990", "1990-01-08"),
+    ("en", "date", "8 Jan 1990", "1990-01-08"),
+    ("en", "date", "8 jam 1990", "8 jam 1990"),
+    ("de", "timestamp", "8. März 1990 7:05", "1990-03-08 07:05"),
     ("vi", "date", "3-4-2020", "2020-04-03"),
     ("en", "date", "3/4/2020", "2020-03-04"),
     ("en-gb", "date", "3/4/2020", "2020-04-03"),
@@ -157,6 +161,15 @@ def test_values_are_read_in_the_language_of_the_page() -> None:
     for language, kind, typed, value in TYPED_VALUES:
         with translation.override(language):
             assert parse_typed_value(field_types[kind], typed) == value
+
+
+def test_dates_are_read_as_the_table_writes_them() -> None:
+    for language in ("ar", "de", "en", "en-gb", "es", "fr", "pt-br", "vi"):
+        with translation.override(language):
+            for day in ("1990-01-08", "2020-05-31", "1999-12-01"):
+                for name, value in (("date", day), ("timestamp", f"{day} 07:05:09")):
+                    kind = field_types[name]
+                    assert parse_typed_value(kind, format_value(kind, value)) == value
 
 
 # The form -----------------------------------------------------------------------------------------

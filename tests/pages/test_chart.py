@@ -106,7 +106,7 @@ def test_records_are_counted_by_a_text_with_the_largest_first(
 
 
 FIGURES: list[tuple[dict[str, str], list[list[str]]]] = [
-    ({"show": "sum", "of": "budget"}, [["river", "12,020.0", "40"], ["lake", "5710.0", "20"]]),
+    ({"show": "sum", "of": "budget"}, [["river", "12,020.0", "40"], ["lake", "5,710.0", "20"]]),
     ({"show": "avg", "of": "budget"}, [["river", "300.5", "40"], ["lake", "285.5", "20"]]),
     ({"show": "min", "of": "budget"}, [["river", "10.5", "40"], ["lake", "0.5", "20"]]),
     ({"show": "max", "of": "budget"}, [["river", "590.5", "40"], ["lake", "570.5", "20"]]),
@@ -468,7 +468,7 @@ def test_a_table_of_the_api_has_a_chart(client: Client, db: None) -> None:
     page = response.content.decode()
     labels = re.findall('<text x="([0-9.]+)%"[^>]*"middle"[^>]*>(.*?)<', page)
     assert labels[:3] == [("0", "0"), ("11.11", "5"), ("22.22", "10")]
-    assert re.findall('"end">(.*?)<', page) == ["0", "1", "2", "3", "4", "5"]
+    assert re.findall('anchor="end">(.*?)<', page) == ["0", "1", "2", "3", "4", "5"]
 
 
 # The drawing --------------------------------------------------------------------------------------
@@ -499,7 +499,7 @@ def draw(*sizes: float, kind: str = "int4") -> Drawing:
 def test_a_scale_has_round_numbers_and_zero(sizes: list[float], labels: list[str]) -> None:
     drawing = draw(*sizes)
 
-    assert re.findall('"end">(.*?)<', drawing.labels) == labels
+    assert re.findall('anchor="end">(.*?)<', drawing.labels) == labels
 
 
 def test_a_negative_figure_is_a_bar_on_the_other_side() -> None:

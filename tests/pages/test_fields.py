@@ -37,7 +37,7 @@ def test_a_field_is_described_and_its_values_are_counted(db: None) -> None:
     assert get_fields_text(resource) == (
         "Fields Figures of all records"
         " What it is kind · text By law 2 values 4 to 5 characters river 1,200 lake 300"
-        " day date 20 % empty 1 value 01/01/2024 to 01/01/2024 01/01/2024 1,200 empty 300"
+        " day date 20 % empty 1 value Jan 1, 2024 to Jan 1, 2024 Jan 1, 2024 1,200 empty 300"
     )
 
 

@@ -42,7 +42,7 @@ def test_the_records_are_shown_in_a_table(client: Client, resource: Resource) ->
         "active",
         "Chất lượng không khí Hà Nội",
         "–",
-        "01/01/2021",
+        "Jan 1, 2021",
     ]
     assert table[5] == ["5", "005", "survey", "planned", "Running waters of Ha Noi", "7.00", "–"]
     assert len(table) == 7
@@ -74,11 +74,11 @@ def test_each_type_is_shown_as_it_was_loaded(client: Client, db: None) -> None:
     assert parse_table(client.get(build_path(resource)))[1] == [
         "1",
         "9,223,372,036,854,775,807",
-        "1200.50",
+        "1,200.50",
         "1e+300",
         "yes",
-        "02/29/2020",
-        "02/29/2020 23:59:00",
+        "Feb 29, 2020",
+        "Feb 29, 2020 23:59:00",
         "08:30:00",
         '{"a": [1.50, null, "<b>"]}',
         '["x", "y"]',
@@ -153,7 +153,7 @@ def test_a_q_that_cannot_be_searched_is_refused(client: Client, resource: Resour
 
 INVALID: list[tuple[str, str, str]] = [
     ("amount", "much", "“much” is not a number."),
-    ("seen", "2023-02-30", "“2023-02-30” is not a date. Write it like 12/31/2026."),
+    ("seen", "2023-02-30", "“2023-02-30” is not a date. Write it like Dec 31, 2026."),
     ("truth", "maybe", "“maybe” is neither yes nor no."),
     ("code", "a\0b", "The text contains a character that cannot be stored."),
     ("list", "x", "“x” is not a valid value for this field."),
@@ -234,7 +234,7 @@ def test_the_form_of_many_fields_stays_small(client: Client, db: None) -> None:
     page = client.get(build_path(resource), {"field.f99": "99"}).content.decode()
 
     form = page.partition("datastore-search")[2].partition("</form>")[0]
-    assert len(re.findall(r'name="(from|to)\.', form)) == 24
+    assert len(re.findall(r'name="(from|to)\.', form)) == 36
     assert '<input type="hidden" name="field.f99" value="99">' in form
     assert len(re.findall(r"<option>f\d", form)) == 100
 

@@ -183,7 +183,7 @@ def test_the_values_of_a_category_are_tags(client: Client, db: None) -> None:
         ("ar", "1234567", "1.234.567"),
         ("de", "1234567", "1.234.567"),
         ("vi", "12345.5", "12.345,5"),
-        ("vi", "1234.5", "1234,5"),
+        ("vi", "1234.5", "1.234,5"),
         ("fr", "12345", "12\u00a0345"),
         ("en", "1e+300", "1e+300"),
     ],
@@ -195,6 +195,22 @@ def test_numbers_are_written_as_the_language_does(language: str, digits: str, te
             assert format_count(number) == format_number(f"{number}")
 
 
+def test_the_numbers_of_a_column_have_one_style(client: Client, db: None) -> None:
+    resource = make_loaded_resource(
+        "people,year,amount,exact,ratio\n7216,1998,1042.6,1.5,0.3333333333333333\n"
+        "26727,2005,70833,0.25,1\n-12,,,,\n",
+        types={"amount": "numeric", "exact": "numeric", "ratio": "float8"},
+    )
+
+    rows = parse_table(client.get(f"/en/datastore/{resource.pk}/"))[1:]
+
+    assert [row[1:] for row in rows] == [
+        ["7,216", "1998", "1,042.6", "1.50", "0.3333333333333333"],
+        ["26,727", "2005", "70,833.0", "0.25", "1"],
+        ["-12", "–", "–", "–", "–"],
+    ]
+
+
 def test_dates_are_written_as_the_language_does(client: Client, db: None) -> None:
     resource = make_loaded_resource(
         "day,at,zoned\n2020-03-04,2020-03-04T05:06:07,2020-03-04T05:06:07Z\n",
@@ -204,8 +220,8 @@ def test_dates_are_written_as_the_language_does(client: Client, db: None) -> Non
     def read_cells(locale: str) -> list[str]:
         return parse_table(client.get(f"/{locale}/datastore/{resource.pk}/"))[1][1:]
 
-    assert read_cells("en") == ["03/04/2020", "03/04/2020 05:06:07", "03/04/2020 05:06:07"]
-    assert read_cells("vi") == ["04-03-2020", "04-03-2020 05:06:07", "04-03-2020 05:06:07"]
+    assert read_cells("en") == ["Mar 4, 2020", "Mar 4, 2020 05:06:07", "Mar 4, 2020 05:06:07"]
+    assert read_cells("vi") == ["4 thg 3, 2020", "4 thg 3, 2020 05:06:07", "4 thg 3, 2020 05:06:07"]
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,7 @@ from .columns import (
 from .head import Input, build_input
 from .question import OF_TABLE, YES_OR_NO, join_conditions, write_change
 from .sections import PageQuestion, Place, Section
-from .values import Digits, format_value, parse_typed_value, write_value
+from .values import Digits, choose_number_style, format_value, parse_typed_value, write_value
 
 logger = logging.getLogger(__name__)
 
@@ -279,10 +279,11 @@ class _Builder:
             if key and len(key) <= MAX_VALUE_LENGTH:
                 numbers[key] = numbers.get(key, 0) + count
                 first.setdefault(key, value)
+        style = choose_number_style(column.type, first.values())
         for key, value in first.items():
             yield FacetValue(
                 write_value(value),
-                show_bidi_controls(format_value(column.type, value)),
+                show_bidi_controls(format_value(column.type, value, style)),
                 key in asked,
                 format_count(numbers[key]),
                 str(numbers[key]),

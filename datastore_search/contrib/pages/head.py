@@ -56,7 +56,16 @@ from .question import (
 )
 from .saved_views import find_present_view, find_save_address, list_shown_views
 from .sections import PageQuestion, Place, build_sections
-from .values import Phrase, compose_phrase, join_phrases, mark_text, parse_typed_value
+from .values import (
+    Phrase,
+    compose_phrase,
+    format_number,
+    format_value,
+    join_list,
+    join_phrases,
+    mark_text,
+    parse_typed_value,
+)
 
 #: Letters of a value on a chip.
 _MAX_VALUE_LENGTH = 60
@@ -113,7 +122,7 @@ class _ChipBuilder:
                 join_phrases(" ", [self._label(key.field), mark_text(arrows[key.descending])])
                 for key in query.search.sort
             ]
-            text = compose_phrase(_("Sorted by %(fields)s"), fields=join_phrases(", ", keys))
+            text = compose_phrase(_("Sorted by %(fields)s"), fields=join_list(keys))
             yield Chip(text, write_change("sort"))
         for name in query.hidden:
             text = compose_phrase(_("Hidden: %(field)s"), field=self._label(name))
@@ -135,6 +144,9 @@ class _ChipBuilder:
         return self._columns[name].marked_label if name in self._columns else mark_text(name)
 
     def _mark(self, name: str, value: str) -> Phrase:
+        if name in self._columns and (kind := self._columns[name].type).has_range:
+            parsed = parse_typed_value(kind, value)
+            value = format_number(parsed) if kind.is_number else format_value(kind, parsed)
         return mark_text(value, self._columns[name].value_language if name in self._columns else "")
 
     def describe(self, condition: Condition, *, is_member: bool = False) -> Phrase:

@@ -23,7 +23,15 @@ from ...search import ID, ConsistentRead, Query, read_answer
 from ..analysis.highlighting import FieldText, find_matches
 from .columns import Column, build_columns
 from .question import EMBED, PageQuery, QueryString
-from .values import Digits, format_value, write_language, write_value
+from .values import (
+    PLAIN,
+    Digits,
+    NumberStyle,
+    choose_number_style,
+    format_value,
+    write_language,
+    write_value,
+)
 
 #: Precedes ``_id`` in the address of a record whose key has an empty value.
 _ID_PREFIX = "_id:"
@@ -187,16 +195,18 @@ _MARKED = re.compile(r"<mark>(.*?)</mark>")
 
 
 def _write_cells(
-    marker: Marker | None, columns: Mapping[Column, SafeString], record: Mapping[str, object]
+    marker: Marker | None,
+    columns: Mapping[Column, tuple[SafeString, NumberStyle]],
+    record: Mapping[str, object],
 ) -> tuple[SafeString, list[Column]]:
-    """Write the beginning of each value, by the attributes of its cell; list those that are cut."""
+    """Write the beginning of each value, as its column says; list the columns that are cut."""
     cells, cut = SafeString(), list[Column]()
-    for column, attributes in columns.items():
+    for column, (attributes, style) in columns.items():
         value = record[column.name]
         if value is None:
             cells += _EMPTY_NUMBER_CELL if column.kind == "number" else _EMPTY_CELL
             continue
-        text = format_value(column.type, value)
+        text = format_value(column.type, value, style)
         content = _mark(marker, column, value, show_bidi_controls(text[:MAX_CELL_LENGTH]))
         if target := find_link_target(text) if column.type.is_text else "":
             content = render_link(content, target)
@@ -296,13 +306,21 @@ def read_record_table(
         for each in columns
     }
     marker, rows = None, []
+    numbers = [each for each in columns if each.type.is_number]
     with closing(read_answer(read, search)) as found:
+        texts = list(found.texts)
         if search.q:
-            texts = b" ".join(text[:_MAX_SEARCHED_LENGTH] for text in found.texts)
-            marker = Marker(read, search, texts.decode(errors="ignore"))
-        # One at a time, so that only the cut texts stay in memory.
-        for place, record in enumerate(map(parse_record, found.texts), offset + 1):
-            cells, cut = _write_cells(marker, attributes, record)
+            sought = b" ".join(text[:_MAX_SEARCHED_LENGTH] for text in texts)
+            marker = Marker(read, search, sought.decode(errors="ignore"))
+        # One record at a time, so that only the numbers and the cut texts stay in memory.
+        digits = [[each[column.name] for column in numbers] for each in map(parse_record, texts)]
+        styles = {
+            column: choose_number_style(column.type, [each[at] for each in digits])
+            for at, column in enumerate(numbers)
+        }
+        styled = {column: (attributes[column], styles.get(column, PLAIN)) for column in columns}
+        for place, record in enumerate(map(parse_record, texts), offset + 1):
+            cells, cut = _write_cells(marker, styled, record)
             excerpts = _list_excerpts(marker, record, [*cut, *hidden], cells) if marker else ()
             link = ""
             if page_path is not None:
@@ -310,5 +328,5 @@ def read_record_table(
             rows.append(ShownRecord(str(record[ID]), link, cells, bool(cut), list(excerpts)))
         total = found.total or 0
         around = sum(len(f'"{name}": ,'.encode()) for name in fields)  # in each JSON text
-        size = sum(map(len, found.texts)) / max(len(rows), 1) - around
+        size = sum(map(len, texts)) / max(len(rows), 1) - around
     return ShownTable(rows, total, max(size, 0) / len(fields))

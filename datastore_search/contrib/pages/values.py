@@ -12,21 +12,28 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, timedelta
 from decimal import Context, Decimal
 from functools import lru_cache
+from typing import NamedTuple
 from unicodedata import bidirectional
 
+import babel.dates
 import babel.numbers
-from django.utils import dateformat
 from django.utils.formats import get_format
 from django.utils.html import conditional_escape, format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.text import capfirst
-from django.utils.translation import get_language, get_language_bidi, gettext_lazy, to_locale
+from django.utils.translation import (
+    get_language,
+    get_language_bidi,
+    gettext_lazy,
+    pgettext,
+    to_locale,
+)
 from django.utils.translation import gettext as _
 
 from ...field_types import FieldType, dump_json, field_types
@@ -41,6 +48,7 @@ _DIRECTION_MARKS = dict.fromkeys(map(ord, "\u200e\u200f\u061c"))
 
 _DAY_OR_YEAR = "([0-9]{1,2}|[0-9]{4})"
 _DATE = re.compile(rf"{_DAY_OR_YEAR}[./ -]([0-9]{{1,2}})[./ -]{_DAY_OR_YEAR}(?:[T ]+(.+))?")
+_SPELLED_DATE = re.compile(r"(.*?)(?:[T ,]+([0-9]{1,2}:[0-9]{2}.*))?", re.DOTALL)
 _YEAR_DIGITS = 4
 _ISO_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _CLOCK = re.compile(r"([0-9]{1,2})(:[0-9]{2}.*)")
@@ -53,7 +61,7 @@ def parse_typed_value(kind: FieldType, text: str) -> str:
 
     Other texts are returned unchanged: they may be of the type in another notation.
     """
-    if not kind.has_range:
+    if not kind.has_range or not text:
         return text
     plain = _use_ascii_digits(text)
     if not kind.is_number:
@@ -84,7 +92,7 @@ def _use_ascii_digits(text: str) -> str:
 
 
 def _parse_date(kind: FieldType, text: str) -> str:
-    found = _DATE.fullmatch(text.strip())
+    found = _DATE.fullmatch(text.strip()) or _DATE.fullmatch(_number_months(text.strip()))
     if not found:
         return text
     *parts, clock = found.groups()
@@ -100,6 +108,25 @@ def _parse_date(kind: FieldType, text: str) -> str:
     if kind.has_zone and not (clock and _ZONE.search(clock)):
         clock = f"{clock or '00:00'}+00:00"
     return f"{day} {clock}" if clock else day
+
+
+def _number_months(text: str) -> str:
+    """Write a date with a word in digits, as the page writes it: ``Jan 8, 1990``."""
+    day, clock = _SPELLED_DATE.fullmatch(text).groups()  # type: ignore[union-attr] # any text
+    months = find_locale().months
+    names = {
+        name.casefold().strip("."): f"{number}"
+        for use in ("format", "stand-alone")
+        for form in ("wide", "abbreviated")
+        for number, name in months[use][form].items()
+    }
+    numbers, words = re.findall("[0-9]+", day), re.findall(r"[^\W\d_]+", day.casefold())
+    found = [names[word] for word in words if word in names]
+    if found and sorted(map(len, numbers))[-1:] == [_YEAR_DIGITS] and not numbers[2:]:
+        numbers = [max(numbers, key=len), found[0], min(numbers, key=len)]
+    elif not words or len(numbers) != len("dmY"):
+        return text
+    return f"{'-'.join(numbers)} {clock or ''}".strip()
 
 
 def _get_date_order() -> str:
@@ -125,9 +152,7 @@ def parse_end_of_day(kind: FieldType, text: str) -> str | None:
 
 def describe_type_error(kind: FieldType, value: str) -> str:
     """Describe in plain words that a value is not of a type, and what one looks like."""
-    numbers = {"d": "31", "m": "12", "Y": "2026"}
-    separator = next((mark for mark in get_format("SHORT_DATE_FORMAT") if mark in "./-"), "/")
-    example = separator.join(numbers[letter] for letter in _get_date_order())
+    example = _format_day("2026-12-31", get_language())
     values = {"value": shorten(value, MAX_SHOWN_LENGTH), "example": example}
     return render_message(_TYPE_ERRORS.get(kind.table_schema_type, _OTHER), values)
 
@@ -148,8 +173,11 @@ _TYPE_ERRORS = {
 
 # As people read them ------------------------------------------------------------------------------
 
-#: Whole numbers of fewer digits are not grouped: most of four digits are years.
+#: Whole numbers of fewer digits are not grouped by themselves: most of four digits are years.
 _MIN_GROUPED_DIGITS = 5
+
+#: Decimals up to which all numbers of a column have as many as one of them.
+_MAX_PADDED_DECIMALS = 6
 
 #: Digits of a number in a figure, as at the end of a range; the table shows all.
 _MAX_DIGITS = 25
@@ -164,7 +192,30 @@ class Digits(str):
     __slots__ = ()
 
 
-def format_value(kind: FieldType, value: object) -> str:
+class NumberStyle(NamedTuple):
+    """How the numbers of a column are written: with so many decimals at least, and in groups."""
+
+    decimals: int = 0
+    is_grouped: bool = False
+
+
+PLAIN = NumberStyle()
+
+
+def choose_number_style(kind: FieldType, values: Iterable[object]) -> NumberStyle:
+    """Choose one style for numbers that stand below each other, by the longest of them."""
+    written = (
+        repr(float(str(value))).removesuffix(".0") if kind.is_double else str(value)
+        for value in values
+        if value is not None
+    )
+    found = [each for each in map(_PLAIN_NUMBER.fullmatch, written) if each]
+    decimals = max((len(each[3] or "") for each in found), default=0)
+    is_grouped = any(each[3] or len(each[2]) >= _MIN_GROUPED_DIGITS for each in found)
+    return NumberStyle(decimals if decimals <= _MAX_PADDED_DECIMALS else 0, is_grouped)
+
+
+def format_value(kind: FieldType, value: object, style: NumberStyle = PLAIN) -> str:
     if kind.has_day:
         # The time after a blank, not ``T``; a filter takes it in this form.
         day, _separator, clock = str(value).partition("T")
@@ -175,20 +226,26 @@ def format_value(kind: FieldType, value: object) -> str:
         return _format_json(value)
     if isinstance(value, Digits):
         # A double in its shortest form; JSONB writes up to 300 zeros.
-        return format_number(repr(float(value)).removesuffix(".0") if kind.is_double else value)
+        digits = repr(float(value)).removesuffix(".0") if kind.is_double else value
+        return format_number(digits, style)
     if isinstance(value, bool):
         return _("yes") if value else _("no")
     return str(value) if isinstance(value, str) else _format_json(value)
 
 
-def format_number(digits: str) -> str:
-    """Write a number with the separators of the page's language, and all its digits."""
+def format_number(digits: str, style: NumberStyle = PLAIN) -> str:
+    """
+    Write a number with the separators of the page's language, and all its digits.
+
+    A whole number of four digits, which may be a year, is grouped only where its column is.
+    """
     found = _PLAIN_NUMBER.fullmatch(digits)
     if not found:
         return digits
-    sign, whole, fraction = found.groups()
-    if len(whole) >= _MIN_GROUPED_DIGITS:
+    sign, whole, fraction = found.groups("")
+    if style.is_grouped or fraction or len(whole) >= _MIN_GROUPED_DIGITS:
         whole = group_digits(whole)
+    fraction = fraction.ljust(style.decimals, "0")
     return f"{sign}{whole}{get_format('DECIMAL_SEPARATOR')}{fraction}" if fraction else sign + whole
 
 
@@ -237,12 +294,12 @@ def shorten_number(digits: str) -> str:
 
 @lru_cache(maxsize=4096)
 def _format_day(text: str, _language: str | None) -> str:
-    """Write an ISO day in the short form of a language, which must be the active one."""
+    """Write an ISO day in a short form of a language, which must be the active one."""
     try:
         day = date.fromisoformat(text)
     except ValueError:
         return text
-    return dateformat.format(day, get_format("SHORT_DATE_FORMAT"))
+    return str(babel.dates.format_date(day, "medium", find_locale()))
 
 
 def _format_json(value: object) -> str:
@@ -294,6 +351,11 @@ def compose_phrase(template: str, **parts: Phrase | str) -> Phrase:
         for name, part in parts.items()
     }
     return Phrase(template % texts, SafeString(conditional_escape(template) % html))
+
+
+def join_list(phrases: Sequence[Phrase]) -> Phrase:
+    """Join phrases by the comma of the page's language."""
+    return join_phrases(pgettext("list", ", "), phrases)
 
 
 def join_phrases(separator: str, phrases: Sequence[Phrase]) -> Phrase:

@@ -32,6 +32,7 @@ from ..values import (
     format_compact,
     format_number,
     format_percent,
+    join_list,
     join_phrases,
     mark_text,
     write_language,
@@ -548,7 +549,7 @@ class Chart(QuestionDrawing[ChartQuery, ChartData]):
         if data.extremes:
             (lowest, *of_lowest), (highest, *of_highest) = data.extremes
             group, other = (
-                join_phrases(", ", [value.marked_label for value in values if value.label])
+                join_list([value.marked_label for value in values if value.label])
                 for values in (of_highest, of_lowest)
             )
             figures = {"highest": self.write(highest), "lowest": self.write(lowest)}
@@ -575,7 +576,7 @@ class Chart(QuestionDrawing[ChartQuery, ChartData]):
                 _("%(count)s of %(total)s steps have no records: %(steps)s."),
                 count=format_count(len(missing)),
                 total=format_count(sum(group.value.is_on_axis for group in data.groups)),
-                steps=join_phrases(", ", missing[:_MAX_NAMED_STEPS] + rest),
+                steps=join_list(missing[:_MAX_NAMED_STEPS] + rest),
             )
         for value in (*(group.value for group in data.groups), *data.series):
             if value.incomplete:

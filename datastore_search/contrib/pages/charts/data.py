@@ -29,7 +29,7 @@ from ..values import (
     format_number,
     format_percent,
     format_value,
-    join_phrases,
+    join_list,
     mark_text,
     shorten_number,
     write_value,
@@ -128,7 +128,7 @@ class Value:
         label = mark_text(self.label, self.language)
         if not self.incomplete:
             return label
-        return join_phrases(", ", [label, mark_text(_("incomplete"))])
+        return join_list([label, mark_text(_("incomplete"))])
 
 
 @dataclass(frozen=True, slots=True)
