@@ -22,6 +22,7 @@ from django.utils.decorators import sync_and_async_middleware
 
 from .guards.shares import DISCONNECTED
 from .web.addresses import TAG, find_path_language
+from .web.errors import explain_failures
 
 #: An address that may be one of this app.
 _OWN_ADDRESS = re.compile(r".*?/(?:api|datastore)(?:/.*)?", re.DOTALL)
@@ -100,7 +101,8 @@ def answer_unknown_address(request: HttpRequest) -> HttpResponseBase | None:
     if candidate != base:
         sent.path_info = f"{candidate}{route}{rest}"
         sent.path = f"{get_script_prefix()}{sent.path_info.lstrip('/')}"
-    response: HttpResponseBase = match.func(sent, *match.args, **match.kwargs)
+    view = match.func if route == "/api" else explain_failures(match.func)
+    response: HttpResponseBase = view(sent, *match.args, **match.kwargs)
     if isinstance(response, HttpResponse) and "Content-Length" not in response:
         response["Content-Length"] = str(len(response.content))
     return response

@@ -450,7 +450,7 @@ INCLUDED = {
 }
 
 #: The other addresses, which the rows of actions and dumps have.
-OTHER_URLS = {"action", "action-3", "dump", "named", "outlines", "sql", "version", None}
+OTHER_URLS = {"action", "action-3", "dump", "named", "outlines", "sql", "unknown", "version", None}
 
 #: The pages of the admin, and the permission of each; None where only superusers may.
 ADMIN: dict[str, str | None] = {

@@ -141,7 +141,7 @@ def test_a_condition_keeps_its_meaning_in_another_language(
     assert json.loads(asked.pop("filters")[0]) == {"amount": {"gte": "1000.5"}}
     assert asked == {"q": ["river"], "limit": ["50"]}
     shown = client.get(links["en"][0]).content.decode()
-    assert "amount ≥ 1000.5" in shown
+    assert "amount ≥ 1,000.5" in shown
 
 
 # Signing in and out -------------------------------------------------------------------------------
@@ -303,3 +303,42 @@ def test_an_error_page_has_words_and_ways_on(
     assert "Why, and what to do." in page
     assert ('href="/en/datastore/x/?q=water">Try again' in page) == is_repeated
     assert '<a class="datastore-button" href="/en/datastore/">All resources</a>' in page
+
+
+@pytest.mark.parametrize("path", ["{}/nope/", "{}/chart/x", "nope/", "nope/a/b/", "%00/", "dump/"])
+def test_an_unknown_address_is_a_page_of_the_portal_in_the_language(
+    client: Client, loaded: Resource, path: str
+) -> None:
+    address = f"/de/datastore/{path.format(loaded.pk)}"
+    response = client.get(address, headers={"accept": "text/html"}, follow=True)
+
+    page = response.content.decode()
+    assert response.status_code == HTTPStatus.NOT_FOUND
+    assert '<html lang="de"' in page
+    assert "<h1>Nicht gefunden</h1>" in page
+    assert '<a class="datastore-button" href="/de/datastore/">' in page
+
+
+def test_a_program_gets_an_unknown_file_as_json(client: Client, db: None) -> None:
+    response = client.get("/en/datastore/dump/")
+
+    assert response.status_code == HTTPStatus.NOT_FOUND
+    assert response.json()["success"] is False
+
+
+@pytest.mark.parametrize("page", ["", "chart/", "about/"])
+def test_a_shared_link_has_a_title_a_description_and_a_picture(
+    client: Client, loaded: Resource, page: str
+) -> None:
+    Resource.objects.update(title="Rivers & lakes", description="Levels, *daily*.")
+    shared = client.get(f"/en/datastore/{loaded.pk}/{page}", {"field.stage": "active"})
+
+    head = shared.content.decode().partition("</head>")[0]
+    assert '<meta property="og:title" content="Rivers &amp; lakes">' in head
+    assert 'property="og:description" content="Levels, *daily*.">' in head
+    (picture,) = re.findall('<meta property="og:image" content="([^"]*)">', head)
+    assert picture == (
+        f"http://testserver/en/datastore/{loaded.pk}/chart/?field.stage=active&amp;format=png"
+    )
+    image = client.get(html.unescape(picture))
+    assert image["Content-Type"] == "image/png"

@@ -52,6 +52,7 @@ def test_a_format_is_in_every_entrance(
 SHOWN = {
     "first_view": ("", "All rivers"),
     "facts": ("about/", "<dt"),
+    "unstated": ("about/", "No licence is stated. No contact is stated."),
     "origin": ("", "The river authority"),
     "structured_data": ("", "application/ld+json"),
     "facets": ("", 'id="facets"'),

@@ -41,8 +41,9 @@ class PagesConfig(ContribAppConfig):
         yield sections.entries(*OF_VIEWS, *SECTIONS)
         if apps.is_installed("datastore_search.contrib.catalogue"):
             from .catalogue import SECTIONS as OF_CATALOGUE
+            from .unstated import SECTIONS as UNSTATED
 
-            yield sections.entries(*OF_CATALOGUE)
+            yield sections.entries(*OF_CATALOGUE, *UNSTATED)
         if apps.is_installed("datastore_search.contrib.analysis"):
             from .facets import SECTIONS as OF_ANALYSIS
 

@@ -362,8 +362,13 @@ def describe_head(question: PageQuestion, present: str) -> dict[str, Any]:
     view = find_present_view(question, views) if views else None
     is_staff = getattr(request.user, "is_staff", False)
     tabs = [*(each.tab for each in views), ("table", _("Table"), page + whole.query)]
+    picture = ""
     if path := find_path(request, "chart", resource.pk):
         tabs.append(("chart", _("Chart"), path + drawn))
+        if find_spec("resvg_py") and not resource.private:
+            own = request.path if present in ("chart", "compare", "map") else path
+            address = whole.remove(*OF_TABLE).replace("format", "png").query
+            picture = request.build_absolute_uri(own + address)
     groupable = [column for column in question.columns if not column.type.is_nested]
     if len(groupable) > 1 and (path := find_path(request, "compare", resource.pk)):
         tabs.append(("compare", _("Compare"), path + drawn))
@@ -389,6 +394,7 @@ def describe_head(question: PageQuestion, present: str) -> dict[str, Any]:
         ]
     return {
         "tabs": tabs,
+        "picture": picture,
         "present_tab": view.tab[0] if view else present,
         "view": view,
         "save_address": find_save_address(question, present) if is_staff and not view else "",

@@ -322,6 +322,12 @@ class NamedPageView(ResourceWebView, PageView):
         return response
 
 
+class UnknownPageView(PageView):
+    def get(self, _request: HttpRequest) -> HttpResponse:
+        error = _("There is no page at this address.")
+        return self.render_error(ErrorMessage(HTTPStatus.NOT_FOUND, _("Not found"), error))
+
+
 # Errors -------------------------------------------------------------------------------------------
 
 

@@ -7,7 +7,7 @@ from django.urls import path, re_path
 
 from .api_examples import ApiView
 from .head import AboutView
-from .page import NamedPageView
+from .page import NamedPageView, UnknownPageView
 from .record import RecordView
 from .table import ResourceView
 
@@ -41,3 +41,7 @@ if apps.is_installed("datastore_search.contrib.analysis"):
         path("datastore/<uuid:resource_id>/map/", MapView.as_view(), name="map"),
         path("datastore/outlines.svg", show_outlines, name="outlines"),
     ]
+# Other addresses that end with a slash: the portal's own page of errors may have no language.
+urlpatterns.append(
+    re_path(r"^datastore/(?!dump/)[^/].*/\Z", UnknownPageView.as_view(), name="unknown")
+)
