@@ -47,7 +47,7 @@ urlpatterns = [
         path("api/schema/", SchemaView.as_view(), name="schema"),
         path(
             "api/docs/",
-            SpectacularSwaggerSplitView.as_view(template_name="example_project/swagger.html"),
+            SpectacularSwaggerSplitView.as_view(template_name="datastore_search/swagger.html"),
             name="swagger-ui",
         ),
         path("", include("datastore_search.urls")),

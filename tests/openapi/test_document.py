@@ -154,7 +154,8 @@ def test_the_viewer_fetches_nothing_from_elsewhere() -> None:
     addresses = re.findall(r'(?:src|href|url)(?:=|: )"([^"]*)"', page)
     static = [address for address in addresses if address != "/vi/api/docs/?script="]
     assert len(static) == len(addresses) - 1
-    assert len(static) == 4
+    assert len(static) == 6
+    assert '<html lang="vi" dir="ltr">' in page
     assert 'url: "/vi/api/schema/"' in Client().get("/vi/api/docs/?script=").content.decode()
     assert all(finders.find(address.removeprefix("/static/")) for address in static)
 

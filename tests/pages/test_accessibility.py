@@ -13,6 +13,7 @@ import pytest
 from django.conf import settings as django_settings
 from django.test import Client
 from selenium.webdriver import Chrome
+from selenium.webdriver.common.by import By
 
 from datastore_search.contrib.files.jobs import LoadOptions, drafts
 from datastore_search.contrib.files.models import Load
@@ -214,3 +215,24 @@ def test_every_page_of_the_admin_is_accessible(
             *(f"{ADMIN}_files/load/{each.pk}/preview/" for each in (draft, *offers)),
         ],
     )
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_viewer_of_the_api_can_be_read(
+    browser: Chrome, live_server: Any, axe: str, scheme: str
+) -> None:
+    feature = {"name": "prefers-color-scheme", "value": scheme}
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [feature]})
+    browser.get(f"{live_server.url}/ar/api/docs/")
+    browser.implicitly_wait(30)
+    for group in ("get", "post"):
+        path = f".opblock-{group} .opblock-summary-control"
+        browser.execute_script("arguments[0].click()", browser.find_element(By.CSS_SELECTOR, path))
+        browser.find_element(By.CSS_SELECTOR, f".opblock-{group} .opblock-body .microlight span")
+    browser.execute_script(axe)
+
+    rules = dict(list_violations(browser))
+    assert rules.keys().isdisjoint({"color-contrast", "html-has-lang", "html-lang-valid"}), rules
+    is_dark = browser.execute_script("return document.documentElement.className") == "dark-mode"
+    assert is_dark == (scheme == "dark")
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
