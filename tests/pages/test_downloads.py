@@ -65,6 +65,10 @@ def test_a_data_page_offers_all_its_records_in_each_format(
         assert client.get(address).status_code == 200
 
 
+def test_excel_is_the_first_of_the_menu(client: Client, resource: Resource) -> None:
+    assert next(iter(list_downloads(get_page(client, resource)))) == "Excel (XLSX)"
+
+
 def test_the_files_hold_what_was_found_on_all_pages(client: Client, db: None) -> None:
     rows = "".join(f'{n},it\'s,"5""0%"\n' for n in range(30))
     resource = make_resource(f"n,a%b,$c\n{rows}31,other,5\n")
@@ -112,7 +116,7 @@ def test_files_with_labels_are_offered_where_fields_have_labels(client: Client, 
 
     files = list_downloads(get_page(client, resource, "fr", sort="n desc"), "labels")
 
-    assert list(files) == ["CSV", "CSV pour Excel", "TSV", "Excel (XLSX)"]
+    assert list(files) == ["Excel (XLSX)", "CSV", "CSV pour Excel", "TSV"]
     assert client.get(files["CSV"]).getvalue() == b"_id,Montant,c\n1,1,x\n"
     assert list_downloads(get_page(client, resource, hide="n"), "labels") == {}
 

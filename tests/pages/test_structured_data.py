@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
-from datetime import date
+from datetime import UTC, date, datetime
 from typing import Any
 
 from django.test import Client
@@ -12,7 +13,7 @@ from django.test import Client
 from datastore_search.contrib.catalogue.published import MAX_FIELDS_BYTES
 from datastore_search.models import Field, Resource
 
-from ..builders import make_resource
+from ..builders import describe, make_resource
 
 CATALOGUE = "/en/datastore/"
 
@@ -151,3 +152,23 @@ def test_the_catalogue_is_a_data_catalog_with_the_name_of_the_portal(
         "description": "All rivers",
         "url": "http://testserver/en/datastore/",
     }
+
+
+def test_a_resource_is_cited_with_its_date_and_version(client: Client, db: None) -> None:
+    resource = make_resource("a\n1\n", title="Rates {100 %} & more")
+    describe(resource, publisher="River_authority")
+    moment = datetime.fromtimestamp(Resource.objects.get(pk=resource.pk).version // 10**6, UTC)
+    version = f"{moment:%Y-%m-%dT%H:%M:%SZ}"
+
+    page = client.get(f"/en/datastore/{resource.pk}/about/").content.decode()
+
+    address = f"http://testserver/en/datastore/{resource.pk}/"
+    words = f"River_authority: Rates {{100 %}} & more. Version {version}, "
+    assert html.escape(words) in page
+    assert f" {moment:%Y}. {address}</bdi>" in page
+    assert html.escape("  title = {{Rates \\{100 \\%\\} \\& more}},") in page
+    assert html.escape("  publisher = {{River\\_authority}},") in page
+    (written,) = re.findall(r"<code>(\[.*?)</code>", page, re.DOTALL)
+    (csl,) = json.loads(html.unescape(written))
+    assert csl["issued"] == {"date-parts": [[moment.year, moment.month, moment.day]]}
+    assert (csl["version"], csl["URL"], csl["type"]) == (version, address, "dataset")

@@ -53,6 +53,7 @@ SHOWN = {
     "first_view": ("", "All rivers"),
     "facts": ("about/", "<dt"),
     "unstated": ("about/", "No licence is stated. No contact is stated."),
+    "cite": ("about/", "@misc{"),
     "origin": ("", "The river authority"),
     "structured_data": ("", "application/ld+json"),
     "facets": ("", 'id="facets"'),

@@ -14,6 +14,7 @@ from django.apps import apps
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 
+from ...conf import conf
 from ...field_types import Json, dump_json_as_sent
 from ...filters.names import format_sort_key
 from ...messages.bidi import BIDI_CONTROLS, show_bidi_controls
@@ -80,6 +81,11 @@ class ApiView(ResourcePageView):
         programs = []
         for name, (write, token, program) in _PROGRAMS.items():
             lines = [f"  {_dump(name)}: {write(value)}" for name, value in sent.items()]
+            of_all = [
+                f"  {_dump(name)}: {write(value)}"
+                for name, value in {**sent, "limit": min(_PAGE_SIZE, conf.MAX_LIMIT)}.items()
+                if name != "offset"
+            ]
             values = {
                 "address": write(address),
                 # CKAN's clients append an action to the base address of the portal.
@@ -87,6 +93,7 @@ class ApiView(ResourcePageView):
                 "token": token if resource.private else "",
                 "os": "import os\n\n" if resource.private else "",
                 "parameters": "{\n" + ",\n".join(lines) + "\n}",
+                "all_parameters": "{\n" + ",\n".join(of_all) + "\n}",
                 "json": _dump(_dump(sent)),
                 "texts": " \\\n  ".join(
                     f"--data-urlencode {shlex.quote(f'{name}={text}')}"
@@ -144,11 +151,20 @@ def _write_python(value: Json) -> str:
             return repr(value)
 
 
+#: A program reads the records of all pages, with these at once.
+_PAGE_SIZE = 1_000
+
 _POST = """address = %(address)s
-parameters = %(parameters)s
-answer = requests.post(address, json=parameters%(token)s, timeout=60)
-answer.raise_for_status()
-records = answer.json()["result"]["records"]
+parameters = %(all_parameters)s
+records = []
+while True:
+    parameters["offset"] = len(records)
+    answer = requests.post(address, json=parameters%(token)s, timeout=60)
+    answer.raise_for_status()
+    page = answer.json()["result"]["records"]
+    if not page:
+        break
+    records += page
 """
 _POST_HEADER = ', headers={"Authorization": os.environ["TOKEN"]}'
 
@@ -175,9 +191,11 @@ _PROGRAMS: Mapping[str, tuple[Callable[[Json], str], str, str]] = {
         f"""%(os)simport ckanapi
 
 portal = ckanapi.RemoteCKAN(%(portal)s%(token)s)
-parameters = %(parameters)s
-result = portal.action.{_ACTION}(**parameters)
-print(result["records"])""",
+parameters = %(all_parameters)s
+records = []
+while page := portal.action.{_ACTION}(**parameters, offset=len(records))["records"]:
+    records += page
+print(records)""",
     ),
     "R: httr2": (
         _dump,

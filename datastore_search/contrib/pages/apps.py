@@ -41,9 +41,9 @@ class PagesConfig(ContribAppConfig):
         yield sections.entries(*OF_VIEWS, *SECTIONS)
         if apps.is_installed("datastore_search.contrib.catalogue"):
             from .catalogue import SECTIONS as OF_CATALOGUE
-            from .unstated import SECTIONS as UNSTATED
+            from .citation import SECTIONS as OF_SOURCE
 
-            yield sections.entries(*OF_CATALOGUE, *UNSTATED)
+            yield sections.entries(*OF_CATALOGUE, *OF_SOURCE)
         if apps.is_installed("datastore_search.contrib.analysis"):
             from .facets import SECTIONS as OF_ANALYSIS
 

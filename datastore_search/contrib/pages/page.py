@@ -211,7 +211,11 @@ class PageView(WebView):
             self.request.build_absolute_uri(address),
             title,
         )
-        return {"embed_code": code, "is_framed_by_portal_only": ancestors == [_PORTAL]}
+        return {
+            "embed_code": code,
+            "frame_sites": [each for each in ancestors if each != _PORTAL],
+            "portal_origin": self.request.build_absolute_uri("/").rstrip("/"),
+        }
 
     def render_error(self, error: ErrorMessage) -> HttpResponse:
         """Render an error page, which no cache keeps."""

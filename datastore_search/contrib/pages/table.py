@@ -197,6 +197,7 @@ def list_downloads(
     name_bytes = sum(len(name.encode()) for name in names)
     kinds = [each for each in formats.values() if each.is_installed]
     kinds = [each for each in kinds if has_places or not each.needs_places]
+    kinds.sort(key=lambda kind: kind.name != "xlsx")  # most readers open a file with it
     groups: list[tuple[str, str, Mapping[str, str], Iterable[DumpFormat]]] = [
         ("all", _("Download all records found:"), {}, kinds)
     ]
