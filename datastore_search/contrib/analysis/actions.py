@@ -65,11 +65,17 @@ from ...search import (
 from .aggregates import MAX_GROUPS, MAX_METRICS, METRICS, AggregateQuery, Metric, read_aggregate
 from .comparison import SHARE, Compare
 from .errors import InvalidHaving, NothingToSuggest, RepeatedColumnName
-from .facets import MAX_FACET_VALUES, MAX_FACETS, Facet, read_facets
+from .facets import (
+    MAX_FACET_VALUES,
+    MAX_FACETS,
+    MAX_SUGGESTED_VALUES,
+    Facet,
+    read_facets,
+    suggest_values,
+)
 from .groups import INTERVALS, MAX_BINS, GroupBy
 from .parameter_types import NumberField, OptionsListField
 from .spelling import MAX_COUNTED_RECORDS, NO_SUGGESTIONS, suggest_queries
-from .suggestions import MAX_SUGGESTED_VALUES, suggest_values
 
 #: Values of a facet if no limit is given, and suggested ones.
 DEFAULT_FACET_VALUES = DEFAULT_SUGGESTED_VALUES = 10
@@ -155,17 +161,16 @@ class FacetsParameters(ResourceParameters, ConditionParameters):
     )
 
 
-def build_facets(parameters: Mapping[str, Any], query: Query) -> list[Facet]:
-    excludes_own = parameters.get("exclude_own", True)
-    limit = parameters.get("limit", DEFAULT_FACET_VALUES)
-    facets = []
+def _read_facets(request: Request, sent: Mapping[str, object]) -> Answer:
+    parameters = FacetsParameters.parse(sent)
+    name, query = FacetsParameters.get_name(parameters), build_conditions(parameters)
+    limit, facets = parameters.get("limit", DEFAULT_FACET_VALUES), list[Facet]()
     for options in parameters["facets"]:
         sort, _space, direction = options.get("sort", "count").partition(" ")
-        is_by_value, asked = sort == "value", query
-        if excludes_own:
-            name = options["field"]
-            q_fields = {each: text for each, text in query.q_fields.items() if each != name}
-            filters = exclude_field(query.filters, name)
+        is_by_value, asked, own = sort == "value", query, options["field"]
+        if parameters.get("exclude_own", True):
+            q_fields = {each: text for each, text in query.q_fields.items() if each != own}
+            filters = exclude_field(query.filters, own)
             asked = replace(query, filters=filters, q_fields=q_fields)
         facet = Facet(
             _build_group(options),
@@ -176,13 +181,6 @@ def build_facets(parameters: Mapping[str, Any], query: Query) -> list[Facet]:
             is_reversed=direction == ("desc" if is_by_value else "asc"),
         )
         facets.append(facet)
-    return facets
-
-
-def _read_facets(request: Request, sent: Mapping[str, object]) -> Answer:
-    parameters = FacetsParameters.parse(sent)
-    name, query = FacetsParameters.get_name(parameters), build_conditions(parameters)
-    facets = build_facets(parameters, query)
 
     def answer(read: ConsistentRead) -> Answer:
         resource = read.resource

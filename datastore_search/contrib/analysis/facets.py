@@ -6,22 +6,27 @@ Facets with the same conditions are counted by one statement of the engine.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from itertools import pairwise
 
-from ...field_types import FieldType, dump_json
+from ...field_types import FieldType, Operators, dump_json, field_types
+from ...filters import MAX_SHOWN_LENGTH
 from ...filters.words import PLAIN, STROKED, remove_diacritics
-from ...messages.parameters import InvalidParameter, InvalidParameters
+from ...messages.parameters import InvalidParameter, InvalidParameters, UnknownField
 from ...messages.search import AnswerTooLarge
 from ...search import ConsistentRead, Query, bind_query, translate_database_errors
 from ...search.records import MAX_MEMORY_BYTES
-from .engine.questions import quote_text, trim_zeros
+from .engine.columns import quote_text
+from .engine.questions import trim_zeros
 from .engine.source import Source
+from .errors import UnsuggestableField
 from .groups import GroupBy, GroupKey, compile_group_keys, read_bounds
 
-#: Facets of one call, and values of one facet.
-MAX_FACETS, MAX_FACET_VALUES = 20, 1_000
+#: Facets of one call, values of one facet, and suggested values.
+MAX_FACETS, MAX_FACET_VALUES, MAX_SUGGESTED_VALUES = 20, 1_000, 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +96,30 @@ def read_facets(read: ConsistentRead, query: Query, facets: Sequence[Facet]) -> 
     if sum(map(len, found)) > MAX_MEMORY_BYTES:
         raise InvalidParameters([AnswerTooLarge(most=MAX_MEMORY_BYTES)])
     return FacetsAnswer(totals[0], found)
+
+
+def suggest_values(
+    read: ConsistentRead, query: Query, name: str, prefix: str, limit: int
+) -> list[bytes]:
+    """
+    Suggest at most ``limit`` values of a field that begin with ``prefix``, the most common first.
+
+    They are JSON texts in UTF-8 with the members value and count.
+
+    Raises: as ``search.read_answer``; ``InvalidParameters`` for what does not fit the fields.
+    """
+    errors: list[InvalidParameter] = []
+    kind = field_types[read.relation.types.get(name, "text")]
+    if name not in read.relation.types:
+        errors.append(UnknownField(parameter="field", field=name[:MAX_SHOWN_LENGTH]))
+    elif Operators.TEXT not in kind.operators:
+        errors.append(UnsuggestableField(field=name, type=kind.name))
+    bind_query(read, query, errors)
+    (facet,) = read_facets(read, query, [Facet(GroupBy(name), query, limit, prefix=prefix)]).facets
+    return [
+        f'{{"value": {dump_json(each["value"])}, "count": {each["count"]}}}'.encode()
+        for each in json.loads(facet, parse_float=Decimal)["values"]
+    ]
 
 
 class _Counting:
@@ -175,19 +204,17 @@ class _Counting:
     ) -> bytes:
         """Render the facet as JSON."""
         kind, bounds = self.key.kind, self.bounds
-        members = {
+        members: dict[str, object] = {
             "field": dump_json(self.facet.group.field),
             "type": dump_json(kind.name),
-            "nulls": str(nulls),
-            "complete": "true",
         }
         if self.facet.group.bins is None:
             listed = (
                 f'{{"value": {write_json(kind, text)}, "count": {number}}}'
                 for text, number in values or []
             )
-            members |= {"values": f"[{', '.join(listed)}]", "others": str(others)}
-            members["distinct"] = str(distinct)
+            members["values"] = f"[{', '.join(listed)}]"
+            members |= {"nulls": nulls, "others": others, "distinct": distinct}
         else:
             counts = {text: int(number) for text, number in values or []}
             written = [write_json(kind, each) for each in bounds]
@@ -197,21 +224,10 @@ class _Counting:
                 for bound, (low, high) in zip(bounds, ends, strict=False)
             )
             members["bins"] = f"[{', '.join(listed)}]"
-            members["others"] = str(sum(counts.values()))
+            members |= {"nulls": nulls, "others": sum(counts.values())}
             members["min"], members["max"] = (written[0], written[-1]) if written else ("null",) * 2
-        order = (
-            "field",
-            "type",
-            "values",
-            "bins",
-            "nulls",
-            "others",
-            "distinct",
-            "min",
-            "max",
-            "complete",
-        )
-        text = ", ".join(f'"{name}": {members[name]}' for name in order if name in members)
+        members["complete"] = "true"
+        text = ", ".join(f'"{name}": {value}' for name, value in members.items())
         return f"{{{text}}}".encode()
 
 

@@ -25,8 +25,7 @@ from typing import Any
 from ...field_types import FieldType
 from ...guards.cache import BoundedCache
 from ...search import ConsistentRead, Query, VersionKey, translate_database_errors
-from .engine.columns import Column
-from .engine.questions import quote_text
+from .engine.columns import Column, quote_text
 from .engine.source import Source
 from .groups import GroupBy, GroupKey, ask_span
 

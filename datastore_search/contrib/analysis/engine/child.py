@@ -20,6 +20,7 @@ import sys
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from dataclasses import asdict
 from datetime import date, datetime, time
 from decimal import Decimal
 from pathlib import Path
@@ -31,7 +32,7 @@ from typing import Any
 import duckdb
 
 from ....guards.child_processes import set_limit, take_over_output
-from .columns import Column, decide_columns, select_columns
+from .columns import Column, decide_columns, quote_text, select_columns
 
 logger = logging.getLogger(__name__)
 
@@ -69,12 +70,13 @@ class _Databases:
         self._running = self.connection
         self.connection.execute(
             f"SET memory_limit = '{request['memory_bytes']}B';"
-            f" SET temp_directory = {_quote(self.folder)}; SET max_temp_directory_size = '4GB';"
+            f" SET temp_directory = {quote_text(self.folder)}; SET max_temp_directory_size = '4GB';"
             " SET autoinstall_known_extensions = false;"
             " SET autoload_known_extensions = false; SET preserve_insertion_order = false;"
             " SET integer_division = true; SET ieee_floating_point_ops = false;"
             " SET TimeZone = 'UTC';"
-            f" SET allowed_directories = [{_quote(self.folder)}, {_quote(request['snapshots'])}];"
+            f" SET allowed_directories = [{quote_text(self.folder)},"
+            f" {quote_text(request['snapshots'])}];"
             " SET enable_external_access = false; SET lock_configuration = true"
         )
 
@@ -83,7 +85,7 @@ class _Databases:
         table = request["table"]
         self._add(table, 0)
         self.connection.execute(
-            f"ATTACH IF NOT EXISTS {_quote(request['path'])} AS {table}_file (READ_ONLY)"
+            f"ATTACH IF NOT EXISTS {quote_text(request['path'])} AS {table}_file (READ_ONLY)"
         )
         self.connection.execute(f"CREATE OR REPLACE VIEW {table} AS FROM {table}_file.snapshot")
         self.connection.execute(f"SELECT count(*) FROM {table}").fetchall()
@@ -103,13 +105,15 @@ class _Databases:
         columns = self._decide_columns(types)
         select = select_columns(columns, heads)
         self.connection.execute(f"CREATE OR REPLACE TABLE {table} AS {select}; DROP TABLE raw")
-        return {"columns": [each.to_json() for each in columns]}
+        return {"columns": [*map(asdict, columns)]}
 
     def build(self, request: dict[str, Any], _body: bytes) -> object:
         """Write a file with a table ``snapshot`` from a file of rows."""
         os.nice(10)  # this process makes one file, beside a load or questions
         raw, execute = f"{request['path']}.raw", self.connection.execute
-        execute(f"ATTACH {_quote(request['path'])} AS made; ATTACH {_quote(raw)} AS raw_file")
+        execute(
+            f"ATTACH {quote_text(request['path'])} AS made; ATTACH {quote_text(raw)} AS raw_file"
+        )
         with Path(request["long"]).open() as lines:
             long = map(json.loads, lines)
             self._read_rows(Path(request["rows"]), long, ["_id"], request["types"], "raw_file.raw")
@@ -118,7 +122,7 @@ class _Databases:
         execute(f"CREATE TABLE made.snapshot AS {select_columns(columns)}")
         execute("DETACH made; DROP VIEW raw; DETACH raw_file")
         Path(raw).unlink()
-        return {"columns": [each.to_json() for each in columns]}
+        return {"columns": [*map(asdict, columns)]}
 
     def ask(self, request: dict[str, Any], _body: bytes) -> object:
         """Run a statement that reads tables; its own connection has nothing of those before."""
@@ -128,8 +132,7 @@ class _Databases:
             self._sizes.move_to_end(table)
         with self.connection.cursor() as self._running:
             found = self._running.execute(request["statement"], request["parameters"])
-            types = [str(column[1]) for column in found.description or ()]
-            return {"rows": found.fetchall(), "types": types}
+            return {"rows": found.fetchall()}
 
     def interrupt(self) -> None:
         for each in (self.connection, self._running):  # which do not interrupt each other
@@ -171,7 +174,7 @@ class _Databases:
         self.connection.execute(f"CREATE OR REPLACE TABLE {table} ({listed})")
         if path.stat().st_size:
             self.connection.execute(
-                f"INSERT INTO {table} SELECT * FROM read_csv({_quote(path)}, columns = ?,"
+                f"INSERT INTO {table} SELECT * FROM read_csv({quote_text(str(path))}, columns = ?,"
                 " header = false,"
                 " delim = ',', quote = '\"', escape = '\"', nullstr = '', auto_detect = false,"
                 f" allow_quoted_nulls = false, max_line_size = {_MAX_LINE_BYTES},"
@@ -184,10 +187,6 @@ class _Databases:
 
     def _decide_columns(self, types: list[str]) -> list[Column]:
         return decide_columns(types, lambda query: self.connection.execute(query).fetchone() or ())
-
-
-def _quote(path: Path | str) -> str:
-    return "'" + str(path).replace("'", "''") + "'"
 
 
 def _to_json(value: object) -> object:

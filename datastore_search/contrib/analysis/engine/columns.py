@@ -10,8 +10,8 @@ that its record has.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, Self
+from dataclasses import dataclass
+from typing import Any
 
 #: The digits of the widest decimal.
 _MAX_DIGITS = 38
@@ -66,12 +66,9 @@ class Column:
             return write_text(self.type, f"{end}({order}) {filtered}")
         return f"arg_{end}({self.text}, {order}) {filtered}"
 
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self)
 
-    @classmethod
-    def from_json(cls, members: dict[str, Any]) -> Self:
-        return cls(**members)
+def quote_text(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
 
 
 def write_text(kind: str, value: str) -> str:
@@ -86,27 +83,28 @@ def decide_columns(wanted: list[str], fetch_row: Callable[[str], tuple[Any, ...]
 
     ``wanted`` are DuckDB's types of the fields; ``fetch_row`` runs a statement.
     """
-    return [_decide_column(position, kind, fetch_row) for position, kind in enumerate(wanted)]
-
-
-def _decide_column(position: int, kind: str, fetch_row: Callable[[str], tuple[Any, ...]]) -> Column:
-    raw = f"r{position}"
-    if kind == "DECIMAL":
-        whole, scale, others = fetch_row(
-            f"SELECT max(length(ltrim(split_part({raw}, '.', 1), '-'))),"
-            f" max(length(split_part({raw}, '.', 2))),"
-            f" count(*) FILTER (NOT {_PLAIN_NUMBER.replace('{v}', raw)}) FROM raw"
+    columns = []
+    for position, wished in enumerate(wanted):
+        raw, kind, failed, different = f"r{position}", wished, 0, 0
+        if kind == "DECIMAL":
+            whole, scale, failed = fetch_row(
+                f"SELECT coalesce(max(length(ltrim(split_part({raw}, '.', 1), '-'))), 1),"
+                f" coalesce(max(length(split_part({raw}, '.', 2))), 0),"
+                f" count(*) FILTER (NOT {_PLAIN_NUMBER.replace('{v}', raw)}) FROM raw"
+            )
+            kind = (
+                f"DECIMAL({whole + scale},{scale})" if whole + scale <= _MAX_DIGITS else "VARCHAR"
+            )
+        if kind != "VARCHAR" and not failed:
+            failed, different = fetch_row(
+                "SELECT count(*) FILTER (c IS NULL),"
+                f" count(*) FILTER ({write_text(kind, 'c')} <> {raw}) FROM"
+                f" (SELECT {raw}, try_cast({raw} AS {kind}) AS c FROM raw WHERE {raw} IS NOT NULL)"
+            )
+        columns.append(
+            Column(position, "VARCHAR" if failed else kind, different > 0 and not failed)
         )
-        if others or (whole or 1) + (scale or 0) > _MAX_DIGITS:
-            return Column(position, "VARCHAR")
-        kind = f"DECIMAL({(whole or 1) + (scale or 0)},{scale or 0})"
-    if kind == "VARCHAR":
-        return Column(position, kind)
-    failed, different = fetch_row(
-        f"SELECT count(*) FILTER (c IS NULL), count(*) FILTER ({write_text(kind, 'c')} <> {raw})"
-        f" FROM (SELECT {raw}, try_cast({raw} AS {kind}) AS c FROM raw WHERE {raw} IS NOT NULL)"
-    )
-    return Column(position, "VARCHAR") if failed else Column(position, kind, different > 0)
+    return columns
 
 
 def select_columns(columns: list[Column], heads: Sequence[str] = ("_id",)) -> str:
@@ -123,19 +121,14 @@ def unite(first: Column, second: Column) -> Column:
     """Find the column that has the values of two tables."""
     kind = first.type
     if kind != second.type:
-        both = kind.startswith("DECIMAL") and second.type.startswith("DECIMAL")
-        kind = _widen(kind, second.type) if both else "VARCHAR"
+        kind, both = "VARCHAR", (first, second)
+        if all(each.type.startswith("DECIMAL") for each in both):  # the decimals that hold both
+            scale = max(each.scale for each in both)
+            width = max(each.digits - each.scale for each in both) + scale
+            kind = f"DECIMAL({width},{scale})" if width <= _MAX_DIGITS else kind
     is_same = kind == first.type == second.type
     has_texts = first.has_texts or second.has_texts or not is_same
     return Column(first.position, kind, has_texts and kind != "VARCHAR")
-
-
-def _widen(*kinds: str) -> str:
-    """Return the decimals that hold those of two types; texts where there are none."""
-    digits = [[int(each) for each in kind[8:-1].split(",")] for kind in kinds]
-    scale = max(scale for _width, scale in digits)
-    width = max(width - scale for width, scale in digits) + scale
-    return f"DECIMAL({width},{scale})" if width <= _MAX_DIGITS else "VARCHAR"
 
 
 def select_united(column: Column, united: Column) -> list[str]:

@@ -93,10 +93,9 @@ _ERRORS = {"range": NumbersOutOfRange, "file": FileDamaged, "slow": QueryTooSlow
 
 
 class Found(NamedTuple):
-    """The rows of a statement, with values as JSON has them, and DuckDB's types of the columns."""
+    """The rows of a statement, with values as JSON has them."""
 
     rows: list[list[Any]]
-    types: list[str]
 
 
 def name_table(*key: object) -> str:
@@ -172,7 +171,7 @@ class Engine:
             rows = b"".join(row for row in each if len(row) <= MAX_LINE_BYTES) if long else rows
         request = {"do": "store", "table": table, "types": types, "heads": heads, "long": long}
         answer = self._send(request, seconds, rows)
-        return [Column.from_json(each) for each in answer["columns"]]
+        return [Column(**each) for each in answer["columns"]]
 
     def build(
         self, path: Path, rows: Path, long: Path, types: Sequence[str], seconds: float
@@ -184,7 +183,7 @@ class Engine:
         """
         request = {"do": "build", "types": types}
         request |= {"path": str(path), "rows": str(rows), "long": str(long)}
-        return [Column.from_json(each) for each in self._send(request, seconds)["columns"]]
+        return [Column(**each) for each in self._send(request, seconds)["columns"]]
 
     def ask(
         self,
@@ -199,14 +198,9 @@ class Engine:
 
         Raises: ``TableClosed``; ``QueryTooSlow``; ``EngineUnavailable``; ``ClientDisconnected``.
         """
-        request = {
-            "do": "ask",
-            "tables": tables,
-            "statement": statement,
-            "parameters": parameters,
-        }
-        answer = self._send(request, seconds, client=client)
-        return Found(answer["rows"], answer["types"])
+        request = {"do": "ask", "tables": tables}
+        request |= {"statement": statement, "parameters": parameters}
+        return Found(self._send(request, seconds, client=client)["rows"])
 
     def close(self) -> None:
         """End the child; a thread that waits for its answer is told."""

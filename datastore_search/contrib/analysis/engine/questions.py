@@ -41,10 +41,6 @@ def read_value(kind: FieldType) -> LiteralString:
     return kind.sort_expression.replace("{v}", "{0}::jsonb").replace("{t}", "{0}")
 
 
-def quote_text(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
-
-
 def trim_zeros(text: str) -> str:
     """Write the texts of equal numbers alike: without zeros at their end."""
     return f"CASE WHEN contains({text}, '.') THEN rtrim(rtrim({text}, '0'), '.') ELSE {text} END"

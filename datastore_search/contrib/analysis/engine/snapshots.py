@@ -15,6 +15,7 @@ import secrets
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path, PurePath
 from shutil import copyfileobj
@@ -52,9 +53,6 @@ MAX_SMALL_CELLS = 500_000
 
 #: More changes than that are a reason for a new snapshot.
 MAX_CHANGES = 50_000
-
-#: Of a statement that changes more records, these are not noted (``sql/changes.sql``).
-MAX_NOTED_RECORDS = 20_000
 
 #: The folder of snapshots within their storage.
 SNAPSHOTS_FOLDER = "datastore_search/snapshots"
@@ -219,7 +217,7 @@ def _write_file(
     finally:
         builder.close()
     values["columns"] = [
-        [name, kind, each.to_json()]
+        [name, kind, asdict(each)]
         for (name, kind), each in zip(types.items(), columns, strict=True)
     ]
     values["size_bytes"] = path.stat().st_size
@@ -353,14 +351,12 @@ def renew_snapshot(table_version: TableVersion, types: Mapping[str, str]) -> Non
         snapshot = Snapshot.objects.using(using).filter(pk=table_version.pk).first()
         if snapshot and snapshot.file and _is_usable(connections[using], snapshot, types):
             try:
-                fetch_file(snapshot)
-            except SnapshotMissing:
                 try:
+                    fetch_file(snapshot)
+                except SnapshotMissing:
                     _copy_file(snapshot)
-                except FileDamaged:
-                    discard(snapshot)
-                else:
-                    return
+            except FileDamaged:
+                discard(snapshot)
             else:
                 return
         make_snapshot(table_version, types)

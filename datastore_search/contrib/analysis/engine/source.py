@@ -25,7 +25,7 @@ from ..errors import SnapshotBeingPrepared, TooManyValuesToSort
 from ..models import Snapshot
 from .columns import Column, select_united, unite
 from .conditions import Conditions, read_folding
-from .process import EngineUnavailable, FileDamaged, Found, TableClosed, engine, name_table
+from .process import EngineUnavailable, FileDamaged, TableClosed, engine, name_table
 from .questions import read_value
 from .snapshots import (
     MAX_CHANGES,
@@ -113,7 +113,7 @@ class Source:
         """The time that is left for the question."""
         return max(0.001, self._deadline - monotonic())
 
-    def ask(self, statement: str, *parameters: Any) -> Found:
+    def fetch(self, statement: str, *parameters: Any) -> list[list[Any]]:
         """
         Run a statement that reads ``matches``, after a WITH; steps of its own begin with a comma.
 
@@ -123,7 +123,7 @@ class Source:
         for _attempt in range(_MAX_ATTEMPTS):
             given, client = [*self.parameters, *parameters], self.read.session.client
             try:
-                return engine.ask(self.tables, text, given, self.seconds, client)
+                return engine.ask(self.tables, text, given, self.seconds, client).rows
             except TableClosed:
                 before = self.relation, self.where, self.columns
                 self._open()
@@ -134,9 +134,6 @@ class Source:
                     discard(self._snapshot)
                 raise StaleVersion from None
         raise EngineUnavailable
-
-    def fetch(self, statement: str, *parameters: Any) -> list[list[Any]]:
-        return self.ask(statement, *parameters).rows
 
     def _open(self) -> None:
         """Open all tables, again if the engine has closed one of them meanwhile."""
@@ -199,9 +196,7 @@ class Source:
                 if not engine.has(file):
                     engine.attach(file, fetch_file(snapshot), self.seconds)
                 self.tables, self.relation = [file], file
-                self.columns = {
-                    name: Column.from_json(each) for name, _kind, each in snapshot.columns
-                }
+                self.columns = {name: Column(**each) for name, _kind, each in snapshot.columns}
                 self._open_changes(snapshot)
             except FileDamaged:
                 discard(snapshot)
