@@ -145,7 +145,12 @@ class _Reading:
             if any(types.get(each.name) != each.type for each in columns):
                 raise _TablesChanged
             source = Source(read, Query(limit=None), [each.name for each in columns])
-            found = [_find_stored(each, source) for each in columns]
+            found = [
+                TableColumn(each.name, each.type, stored.is_typed, stored.has_texts)
+                if (stored := source.columns.get(each.name))
+                else each  # ``_id``
+                for each in columns
+            ]
             self.known.update({(name, each.name, each.type): each for each in found})
             if found != columns:
                 raise _TablesChanged
@@ -176,14 +181,6 @@ class _Reading:
         seconds = timeout.total_seconds() or _MAX_SECONDS
         with shares.process_shares.hold(self.client, timeout):
             return engine.ask([], f"{with_}{self.made.text}", [], seconds, self.client)
-
-
-def _find_stored(column: TableColumn, source: Source) -> TableColumn:
-    """Find how the engine has a column."""
-    if column.name == ID:
-        return column
-    stored = source.columns[column.name]
-    return TableColumn(column.name, column.type, stored.is_typed, stored.has_texts)
 
 
 def quote(name: str) -> str:

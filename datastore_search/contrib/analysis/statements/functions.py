@@ -76,10 +76,10 @@ _AGGREGATES: _Signatures = {
     ("nn", Kind.BIGINT): ["regr_count"],
     ("b", Kind.BOOLEAN): [exp.LogicalAnd, exp.LogicalOr, "every"],
     ("tl", Kind.TEXT): [exp.GroupConcat],
-    ("a", "array"): [exp.ArrayAgg],
+    ("a", Kind.ARRAY): [exp.ArrayAgg],
     ("l", Kind.DOUBLE): [exp.PercentileCont],
     ("l", "0"): [exp.PercentileDisc],
-    ("", "mode"): [exp.Mode],
+    ("", Kind.UNKNOWN): [exp.Mode],
 }  # fmt: skip
 _OTHERS: _Signatures = {
     # Windows

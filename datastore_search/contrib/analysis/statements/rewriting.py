@@ -15,7 +15,6 @@ from sqlglot import exp
 from sqlglot.expressions import DType as Kind
 
 from .errors import InvalidStatement
-from .formats import translate_format
 from .functions import INTEGERS, MOMENTS, find_function, get_key
 from .types import PATTERNS, get_kind, get_stored, has_texts, list_arguments
 
@@ -38,22 +37,19 @@ def rewrite(tree: exp.Query) -> exp.Query:
             made.type = made.type or node.type
             node.replace(made)
     for node in [*tree.find_all(*_OPERATORS)]:
-        _enclose(node)
+        for name in ("this", "expression", "low", "high"):
+            child = node.args.get(name)
+            is_chain = (
+                type(child) is type(node) and name == "this" and isinstance(node, exp.Connector)
+            )
+            is_escape = isinstance(node, exp.Escape) or isinstance(child, exp.Escape)
+            if isinstance(child, _OPERATORS) and not is_chain and not is_escape:
+                node.set(name, exp.Paren(this=child))
     return tree
 
 
 #: Whose operands are put into parentheses, because precedence differs.
 _OPERATORS = (exp.Binary, exp.Not, exp.Neg, exp.Between, exp.In, exp.AtTimeZone)
-
-
-def _enclose(node: exp.Expr) -> None:
-    if isinstance(node, exp.Escape):
-        return
-    for name in ("this", "expression", "low", "high"):
-        child = node.args.get(name)
-        is_chain = type(child) is type(node) and name == "this" and isinstance(node, exp.Connector)
-        if isinstance(child, _OPERATORS) and not is_chain and not isinstance(child, exp.Escape):
-            node.set(name, exp.Paren(this=child))
 
 
 def _call(name: str, *arguments: exp.Expr | None) -> exp.Anonymous:
@@ -331,24 +327,21 @@ _PARTS: Mapping[str, Sequence[Kind]] = {
 _UNITS = ("second", "minute", "hour", "day", "week", "month", "quarter", "year")
 
 
-def _extract(part: str, value: exp.Expr) -> exp.Expr:
-    kind = get_kind(value)
+def _rewrite_extract(node: exp.Expr) -> exp.Expr:
+    name, value = list_arguments(node)
+    part, kind = name.name.lower(), get_kind(value)
     is_epoch = part == "epoch" and kind in {*MOMENTS, Kind.INTERVAL}
     if not is_epoch and kind not in _PARTS.get(part, ()):
         raise InvalidStatement("types", word=f"extract({part} …)")
     moment = _cast(value, "TIMESTAMP") if kind is Kind.DATE else value
     if part in {"epoch", "second"}:
-        name = "epoch_us" if is_epoch else "microsecond"
-        return exp.Mul(
-            this=_cast(_call(name, moment), "DECIMAL(26, 0)"),
+        whole = _call("epoch_us" if is_epoch else "microsecond", moment)
+        found: exp.Expr = exp.Mul(
+            this=_cast(whole, "DECIMAL(26, 0)"),
             expression=_cast(exp.Literal.number("0.000001"), "DECIMAL(7, 6)"),
         )
-    return _call("date_part", _text(part), moment)
-
-
-def _rewrite_extract(node: exp.Expr) -> exp.Expr:
-    part, value = list_arguments(node)
-    found = _extract(part.name.lower(), value)
+    else:
+        found = _call("date_part", _text(part), moment)
     return _cast(found, "DOUBLE") if isinstance(node, exp.Anonymous) else found
 
 
@@ -363,12 +356,33 @@ def _rewrite_trunc(node: exp.Expr) -> exp.Expr:
     return _call("date_trunc", _text(unit), value)
 
 
+#: The formats of PostgreSQL's ``to_char`` that DuckDB's ``strftime`` has, too.
+_FORMATS = {
+    "YYYY": "%Y", "YY": "%y", "MM": "%m", "DD": "%d", "HH24": "%H", "HH12": "%I", "HH": "%I",
+    "MI": "%M", "SS": "%S", "MS": "%g", "US": "%f", "DDD": "%j", "Mon": "%b", "Dy": "%a",
+    "AM": "%p", "PM": "%p", "IYYY": "%G", "IW": "%V", "ID": "%u", "FMMonth": "%B", "FMDay": "%A",
+    "FMMM": "%-m", "FMDD": "%-d", "FMHH24": "%-H",
+}  # fmt: skip
+#: Of these alone the case of the letters is that of what is written.
+_CASED = {"AM", "PM"}
+_FORMATS |= {
+    part.lower(): code for part, code in _FORMATS.items() if part.isupper() and part not in _CASED
+}
+_FORMAT = re.compile(
+    "|".join(sorted(map(re.escape, _FORMATS), key=len, reverse=True)) + '|"[^"]*"|[^A-Za-z"%]'
+)
+
+
 def _rewrite_to_char(node: exp.Expr) -> exp.Expr:
     value, given = node.expressions
-    pattern = translate_format(given.name)
-    if pattern is None:
-        raise InvalidStatement("unsupported", word=given.name)
-    return _call("strftime", value, _text(pattern))
+    text, parts, end = given.name, [], 0
+    while end < len(text):
+        match = _FORMAT.match(text, end)
+        if match is None:
+            raise InvalidStatement("unsupported", word=text)
+        parts.append(_FORMATS.get(match[0]) or match[0].strip('"').replace("%", "%%"))
+        end = match.end()
+    return _call("strftime", value, _text("".join(parts)))
 
 
 def _rewrite_percentile(node: exp.Expr) -> exp.Expr:

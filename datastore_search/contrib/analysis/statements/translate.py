@@ -343,13 +343,8 @@ def _is_plain(tree: exp.Select) -> bool:
         isinstance(table, exp.Table)
         and find_cte(table) is None
         and not any(tree.args.get(name) for name in others)
-        and not any(map(_is_aggregate, tree.find_all(exp.Func)))
+        and not any(each and each.is_aggregate for each in map(find_function, tree.walk()))
     )
-
-
-def _is_aggregate(node: exp.Expr) -> bool:
-    function = find_function(node)
-    return function is not None and function.is_aggregate
 
 
 def _show_texts(tree: exp.Select) -> None:

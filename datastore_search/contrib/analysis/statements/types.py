@@ -455,11 +455,9 @@ _SUMS = {Kind.SMALLINT: Kind.BIGINT, Kind.INT: Kind.BIGINT, Kind.BIGINT: Kind.DE
 _RESULTS: Mapping[str, Callable[[exp.Expr, Sequence[Kind]], Kind]] = {
     "0": lambda _node, kinds: kinds[0],
     "lag": _decide_default,
-    "mode": lambda _node, _kinds: Kind.UNKNOWN,
     "n": _decide_computed,
     "sum": lambda _node, kinds: _SUMS.get(kinds[0], kinds[0]),
     "avg": lambda _node, kinds: Kind.DOUBLE if kinds[0] is Kind.DOUBLE else Kind.DECIMAL,
     "round": _decide_rounded,
     "trunc": lambda _node, kinds: Kind.TIMESTAMPTZ if kinds[0] is Kind.DATE else kinds[0],
-    "array": lambda _node, _kinds: Kind.ARRAY,
 }
