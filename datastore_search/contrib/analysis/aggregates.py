@@ -7,8 +7,7 @@ records, so that values have the order and the digits that they have in records.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from enum import Enum, auto
@@ -193,14 +192,11 @@ def _ask_deviation(measured: _Measured) -> Asked:
     return measured.ask_double(f"list_aggregate({distances}, 'stddev_samp')")
 
 
-def _ask_end(measured: _Measured, end: str) -> Asked:
-    text = measured.column.write_end(end, measured.order)
-    return Asked((text,), read_value(measured.kind))
-
-
 def _ask_value(measured: _Measured, function: str) -> Asked:
-    """Ask for the text of one of the values."""
+    """Ask for the text of one of the values: at an end of their order, or by a function."""
     text = function.format(text=measured.column.text, order=measured.order)
+    if function in {"min", "max"}:
+        text = measured.column.write_end(function, measured.order)
     return Asked((text,), read_value(measured.kind))
 
 
@@ -215,8 +211,8 @@ METRICS: Mapping[str, tuple[Fits, Callable[[_Measured], Asked]]] = {
     "count_distinct": (Fits.ALL, partial(_ask_number, function="count(DISTINCT {value})")),
     "sum": (Fits.NUMBERS, _ask_sum),
     "avg": (Fits.NUMBERS, _ask_mean),
-    "min": (Fits.ORDERED, partial(_ask_end, end="min")),
-    "max": (Fits.ORDERED, partial(_ask_end, end="max")),
+    "min": (Fits.ORDERED, partial(_ask_value, function="min")),
+    "max": (Fits.ORDERED, partial(_ask_value, function="max")),
     "first": (Fits.SINGLE, partial(_ask_value, function="arg_min({text}, _id)")),
     "last": (Fits.SINGLE, partial(_ask_value, function="arg_max({text}, _id)")),
     "mode": (Fits.SINGLE, partial(_ask_value, function="mode({text} ORDER BY {order})")),
@@ -269,7 +265,6 @@ def read_aggregate(read: ConsistentRead, query: AggregateQuery) -> SearchAnswer:
         read.session.hold_slot(),
         translate_database_errors(plain=query.query.plain),
         translate_errors((NumericValueOutOfRange, InvalidParameters([NumbersTooLarge()]))),
-        _refuse_large_numbers(),
     ):
         bound = _BoundAggregate(read, query)
         page = bound.query
@@ -278,7 +273,7 @@ def read_aggregate(read: ConsistentRead, query: AggregateQuery) -> SearchAnswer:
             if page.include_total:
                 count = compose("SELECT count(*) FROM ({}) AS found", bound.select_groups())
                 ((total,),) = read.fetch_rows(count)
-            found = copy_records(read, bound.select_copied(), page.records_format)
+            found = copy_records(read, bound.select_texts(), page.records_format)
         else:
             batch_rows = RecordSizes().choose_batch_rows(page.limit)
             found = read.fetch_texts(bound.select_texts(), batch_rows=batch_rows)
@@ -289,14 +284,6 @@ def read_aggregate(read: ConsistentRead, query: AggregateQuery) -> SearchAnswer:
         fields=bound.fields,
         record_count=found.count,
     )
-
-
-@contextmanager
-def _refuse_large_numbers() -> Iterator[None]:
-    try:
-        yield
-    except NumbersOutOfRange:
-        raise InvalidParameters([NumbersTooLarge()]) from None
 
 
 class _BoundAggregate:
@@ -369,38 +356,31 @@ class _BoundAggregate:
             f"CAST({text} AS VARCHAR)" for _name, each in asked for text in each.texts
         )
         grouped = f"GROUP BY {', '.join(by)}" if by else ""
-        rows = source.fetch(f"SELECT {texts} FROM matches {grouped} LIMIT {MAX_FOUND_GROUPS + 1}")
+        statement = f"SELECT {texts} FROM matches {grouped} LIMIT {MAX_FOUND_GROUPS + 1}"
+        try:
+            rows = source.fetch(statement)
+        except NumbersOutOfRange:
+            raise InvalidParameters([NumbersTooLarge()]) from None
         if len(rows) > MAX_FOUND_GROUPS:
             raise InvalidParameters([TooManyGroups(most=MAX_FOUND_GROUPS)])
         return self._steps.select(select_asked(asked, rows))
 
     def select_texts(self) -> Clause:
-        """Read the text of each group of the page, after the number of groups if it is wanted."""
-        texts = self._columns.render_texts()
-        groups = self.select_groups()
-        if self.query.include_total:
-            return count_and_read(groups, self._select_page(), texts, sql.SQL("page.is_there"))
-        return self._compose_select(texts)
+        """
+        Read the text of each group of the page, after the number of groups if it is wanted.
 
-    def select_copied(self) -> Clause:
-        """Read the groups of the page for a COPY: their cells, or their texts."""
-        if self.query.is_text:
-            return self._compose_select(self._columns.cells)
-        return self._compose_select(self._columns.render_texts(","))
-
-    @property
-    def _columns(self) -> Columns:
-        return Columns(
-            [
-                Column(name, kind, f"page.c{position}")
-                for position, (name, kind) in enumerate(self.fields)
-            ],
+        For a COPY, these are the cells of groups, or their texts.
+        """
+        listed = enumerate(self.fields)
+        columns = Columns(
+            [Column(name, kind, f"page.c{position}") for position, (name, kind) in listed],
             as_lists=self.query.records_format == "lists",
         )
-
-    def _compose_select(self, texts: sql.SQL) -> Clause:
-        selected = self._columns.select(texts, self._select_page())
-        return compose("WITH found AS ({}) {}", self.select_groups(), selected)
+        groups, page, is_copied = self.select_groups(), self._select_page(), self.query.is_copied
+        texts = columns.cells if self.query.is_text else columns.render_texts("," * is_copied)
+        if self.query.include_total and not is_copied:
+            return count_and_read(groups, page, texts, sql.SQL("page.is_there"))
+        return compose("WITH found AS ({}) {}", groups, columns.select(texts, page))
 
     def _select_page(self) -> Clause:
         """Select the columns of the groups of the page, as JSON, from ``found``."""

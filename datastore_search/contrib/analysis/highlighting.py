@@ -20,7 +20,13 @@ from django.utils.translation import gettext_lazy as _
 from psycopg import sql
 
 from ...api.parameters import BooleanField
-from ...filters import Clause, compile_tsquery, remove_operators
+from ...filters import (
+    Clause,
+    compile_tsquery,
+    compose,
+    join_with_commas,
+    remove_operators,
+)
 from ...filters.words import has_unspaced_letters
 from ...messages.parameters import InvalidParameter, InvalidParameters
 from ...messages.search import AnswerTooLarge
@@ -147,7 +153,7 @@ def _find_spans(
 
 #: The regular expression finds the operands of a tsquery: quoted lexemes, perhaps of prefixes.
 _MATCHES: LiteralString = (
-    "WITH asked (field, language, query, is_word) AS (VALUES {asked}),"
+    "WITH asked (field, language, query, is_word) AS (VALUES {}),"
     " queries AS MATERIALIZED ("
     "SELECT field, language, query FROM asked WHERE is_word AND query::text NOT LIKE '%% & %%'"
     " UNION SELECT field, language, operand[1]::tsquery"
@@ -157,7 +163,7 @@ _MATCHES: LiteralString = (
     " vectors AS MATERIALIZED ("
     "SELECT position, language,"
     " datastore_search_lexemes(datastore_search_words(word), language) AS vector"
-    " FROM unnest(%s::text[]) WITH ORDINALITY AS words (word, position),"
+    " FROM unnest({}) WITH ORDINALITY AS words (word, position),"
     " (SELECT DISTINCT language FROM queries) AS languages)"
     " SELECT field, array_agg(DISTINCT position) FROM queries JOIN vectors USING (language)"
     " WHERE vector @@ query GROUP BY field"
@@ -182,17 +188,11 @@ def _select_matches(
         vector_language = language if field else stored
         parts = list(dict.fromkeys(_split_words(q))) if query.plain else [q]
         for part in parts:
+            begin = Clause(sql.SQL("%s::text, %s::regconfig"), [field, vector_language])
             tsquery = compile_tsquery(part, language, plain=query.plain)
-            rows.append(
-                Clause(
-                    sql.SQL("(%s::text, %s::regconfig, {}, %s::bool)").format(tsquery.text),
-                    [field, vector_language, *tsquery.parameters, query.plain],
-                )
-            )
-    return Clause(
-        sql.SQL(_MATCHES).format(asked=sql.SQL(", ").join(row.text for row in rows)),
-        [*(each for row in rows for each in row.parameters), words],
-    )
+            is_word = Clause(sql.SQL("%s::bool"), [query.plain])
+            rows.append(compose("({}, {}, {})", begin, tsquery, is_word))
+    return compose(_MATCHES, join_with_commas(rows), Clause(sql.SQL("%s::text[]"), [words]))
 
 
 # Records ------------------------------------------------------------------------------------------

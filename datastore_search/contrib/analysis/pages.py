@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from ...filters.names import ID
 from ...messages.availability import QueryTooSlow
 from ...search import BoundQuery, ConsistentRead
@@ -22,12 +24,9 @@ _FAILURES = (NotReady, SnapshotBeingPrepared, EngineUnavailable, NumbersOutOfRan
 
 def find_page(read: ConsistentRead, bound: BoundQuery) -> FoundPage | None:
     """Find the ids of a page by the engine, in PostgreSQL's order; None where it is not ready."""
-    with read.trace("engine"):
-        try:
-            with read.session.contain_failure():
-                return _find_page(read, bound)
-        except _FAILURES:
-            return None
+    with read.trace("engine"), suppress(*_FAILURES), read.session.contain_failure():
+        return _find_page(read, bound)
+    return None
 
 
 def _find_page(read: ConsistentRead, bound: BoundQuery) -> FoundPage:
@@ -37,10 +36,7 @@ def _find_page(read: ConsistentRead, bound: BoundQuery) -> FoundPage:
         raise NotReady
     keys, order, is_descending = list[str](), list[str](), False
     for n, key in enumerate(bound.sort):
-        value, is_descending = (
-            "_id" if key.field == ID else source.orders[key.field],
-            key.descending,
-        )
+        value, is_descending = source.orders.get(key.field, "_id"), key.descending
         nulls = is_descending if key.nulls_first is None else key.nulls_first
         keys.append(f", {value} AS k{n}")
         order.append(

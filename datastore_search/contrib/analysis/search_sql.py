@@ -15,7 +15,7 @@ from ...api.schemas import BOOLEAN, FIELDS, RECORDS, TEXT, object_of, schema_ref
 from ...conf import conf as core_conf
 from ...guards.shares import Client
 from ...search import ConsistentRead, RawJson
-from .statements.answers import StatementAnswer, answer_statement
+from .statements.answers import answer_statement
 from .statements.grammar import MAX_LENGTH
 
 
@@ -39,22 +39,17 @@ def _search_sql(request: Request, sent: Mapping[str, object]) -> Answer:
 
     client = Client.from_request(request)
     found = answer_statement(text, authorize, client, core_conf.MAX_LIMIT)
+    names = [json.dumps(name, ensure_ascii=False) for name, _kind in found.fields]
+    records = (
+        "{" + ", ".join(map(": ".join, zip(names, row, strict=True))) + "}" for row in found.rows
+    )
     result = {
         "sql": text,
         "fields": [{"id": name, "type": kind} for name, kind in found.fields],
         **({"records_truncated": True} if found.is_truncated else {}),
-        "records": write_records(found),
+        "records": RawJson([b"[", ", ".join(records).encode(), b"]"]),
     }
     return Answer(result, record_count=len(found.rows))
-
-
-def write_records(found: StatementAnswer) -> RawJson:
-    names = [json.dumps(name, ensure_ascii=False) for name, _kind in found.fields]
-    records = (
-        "{" + ", ".join(f"{name}: {text}" for name, text in zip(names, row, strict=True)) + "}"
-        for row in found.rows
-    )
-    return RawJson([b"[", ", ".join(records).encode(), b"]"])
 
 
 datastore_search_sql = Action(
