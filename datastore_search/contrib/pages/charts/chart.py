@@ -154,6 +154,8 @@ class Drawing(ABC):
     lanes: int
     height: int = _HEIGHT
     room: float = 0.0
+    #: What is left and right of it in a file.
+    margins: tuple[int, int] = (0, 0)
     lines: list[tuple[str, str, str, str]] = field(default_factory=list)
     labels: SafeString = field(default_factory=SafeString)
     ground: SafeString = field(default_factory=SafeString)
@@ -162,11 +164,6 @@ class Drawing(ABC):
     @abstractmethod
     def draw(self, bars: Sequence[Sequence[_Bar]], scale: _Scale) -> None:
         """Draw the bars of each group, and what is around them."""
-
-    @property
-    @abstractmethod
-    def margins(self) -> tuple[int, int]:
-        """What is left and right of the drawing in a file."""
 
     @property
     def frame(self) -> tuple[int, int, int, int]:
@@ -218,10 +215,13 @@ class Drawing(ABC):
 
     def write_scale(self, scale: _Scale) -> Iterator[tuple[int, float, str]]:
         """Write the numbers of the scale, the last one with the unit."""
-        lines = list(scale.lines)
-        for number, place, text in lines:
-            is_last = (number, place, text) == lines[-1]
-            yield number, place, f"{text} {self.chart.unit}".strip() if is_last else text
+        first, last = round(scale.low / scale.step), round(scale.high / scale.step)
+        for number in range(first, last + 1):
+            size = number * scale.step
+            digits = f"{size:.12g}".replace("e+", "e")
+            text = format_percent(Decimal(digits)) if scale.unit else format_compact(digits)
+            unit = self.chart.unit if number == last else ""
+            yield number, scale.place(size), f"{text} {unit}".rstrip()
 
 
 def draw_chart(
@@ -281,24 +281,12 @@ class _Scale:
     def place(self, size: float) -> float:
         return (size - self.low) / (self.high - self.low)
 
-    @property
-    def lines(self) -> Iterator[tuple[int, float, str]]:
-        first, last = round(self.low / self.step), round(self.high / self.step)
-        for number in range(first, last + 1):
-            digits = f"{number * self.step:.12g}".replace("e+", "e")
-            text = format_percent(Decimal(digits)) if self.unit else format_compact(digits)
-            yield number, self.place(number * self.step), text
-
 
 # Drawings -----------------------------------------------------------------------------------------
 
 
 class BarDrawing(Drawing):
     """Bars of categories, from the top to the bottom."""
-
-    @property
-    def margins(self) -> tuple[int, int]:
-        return 12, max(80, math.ceil(self.room))
 
     def draw(self, bars: Sequence[Sequence[_Bar]], scale: _Scale) -> None:
         lanes = self.lanes
@@ -332,16 +320,13 @@ class BarDrawing(Drawing):
                 self.room = max(self.room, measure_text(f"\u2002{text}"))
                 self.labels += write_text(write_share(right), y + 11, f"\u2002{text}", "start")
             y += row - _LABEL * len(lines)
+        self.margins = 12, max(80, math.ceil(self.room))
         if scale.low < 0:
             self.add_zero(write_share(scale.place(0)), "0", str(bottom))
 
 
 class ColumnDrawing(Drawing):
     """Columns or lines along an axis, from the left to the right."""
-
-    @property
-    def margins(self) -> tuple[int, int]:
-        return max(70, math.ceil(self.room)), _RIGHT
 
     def draw(self, bars: Sequence[Sequence[_Bar]], scale: _Scale) -> None:
         bottom = _HEIGHT - 2 * _LINE
@@ -356,12 +341,17 @@ class ColumnDrawing(Drawing):
             self.lines.append(("0", "100%", write_coordinate(y), write_coordinate(y)))
             self.labels += write_text("-6", y + 4, text, "end")
             self.room = max(self.room, measure_text(text) + 10)
+        self.margins = max(70, math.ceil(self.room)), _RIGHT
         if scale.low < 0:
             self.add_zero("0", *[write_coordinate(place(0))] * 2)
         self.label_axis(bottom)
         for number, (group, own) in enumerate(zip(groups, bars, strict=True)):
             if not group.record_count:
-                self.add_missing(group, write_box(number * step, place(0) - 2, step, _MISSING))
+                # A step without records has a mark on the line of zero.
+                box = write_box(number * step, place(0) - 2, step, _MISSING)
+                text = escape(" · ".join([group.value.label, _("no records")]))
+                missing = f'<rect class="missing" {box} fill="#aab7c2"><title>{text}</title></rect>'
+                self.marks += SafeString(missing)
             if self.chart.form == LINES and group.value.incomplete:
                 box = write_box(number * step, _TOP, step, bottom - _TOP)
                 self.ground += write_hatching(box)
@@ -374,13 +364,6 @@ class ColumnDrawing(Drawing):
                 left = number * step + gap / 2 + (position * width if self.lanes > 1 else 0)
                 box = write_box(left, top, width, low - top)
                 self.add_bar(group, position, box)
-
-    def add_missing(self, group: Group, box: str) -> None:
-        """Mark a step without records, on the line of zero."""
-        text = escape(" · ".join([group.value.label, _("no records")]))
-        self.marks += SafeString(
-            f'<rect class="missing" {box} fill="#aab7c2"><title>{text}</title></rect>'
-        )
 
     def add_point(self, number: int, position: int, y: float) -> None:
         """Add a point of a group to the line of a series."""
@@ -521,13 +504,8 @@ class Chart(QuestionDrawing[ChartQuery, ChartData]):
 
     def describe(self) -> dict[str, Any]:
         chart, data = self.shown, self.data
-        context = {
-            "title": str(self.resource),
-            "errors": self.errors,
-            "chart": chart,
-            "heading": self.title,
-            "words": self.words,
-        }
+        context = {"title": str(self.resource), "heading": self.title, "errors": self.errors}
+        context |= {"chart": chart, "words": self.words}
         if not chart or not data:
             return context
         labels = [each.marked_label.html for each in data.series]
@@ -536,7 +514,7 @@ class Chart(QuestionDrawing[ChartQuery, ChartData]):
             "drawing": self.drawing,
             "legend": list(zip(colours, labels, strict=False)) if data.chart.split else [],
             "summary": join_phrases(" ", list(self.summarize(chart, data))).html,
-            "headings": list(self.list_headings()),
+            "headings": list(self.list_headings(chart, data)),
             "rows": list(self.list_rows(chart, data)),
         }
 
@@ -556,7 +534,8 @@ class Chart(QuestionDrawing[ChartQuery, ChartData]):
             text = _("The highest is %(highest)s (%(group)s), the lowest %(lowest)s (%(other)s).")
             yield compose_phrase(text, group=group, other=other, **figures)
         groups = data.group_count, data.group_total, data.extremes_of_hidden_groups
-        series = data.series_count, data.series_total, data.extremes_of_hidden_series
+        named = sum(value.key != OTHERS for value in data.series)
+        series = named, data.series_total, data.extremes_of_hidden_series
         for (shown, total, extremes), counted in (
             (groups, _("%(shown)s of %(total)s groups are shown.")),
             (series, _("%(shown)s of %(total)s values of %(field)s are shown.")),
@@ -586,12 +565,9 @@ class Chart(QuestionDrawing[ChartQuery, ChartData]):
         """Write a figure with its unit."""
         return f"{point.text} {self.shown.unit if self.shown else ''}".rstrip()
 
-    def list_headings(self) -> Iterator[Heading]:
+    def list_headings(self, chart: ChartQuery, data: ChartData) -> Iterator[Heading]:
         """List the headings of the table."""
-        if not (chart := self.shown) or not self.data:
-            return
-        by = chart.by
-        series = [each.marked_label for each in self.data.series]
+        by, series = chart.by, [each.marked_label for each in data.series]
         labels = [by.label if by.group.is_logarithmic else by.column.marked_label]
         labels += series if chart.split else [chart.figure_label]
         labels += [mark_text(_("Records"))] if chart.figure != "count" else []
@@ -661,9 +637,10 @@ class Chart(QuestionDrawing[ChartQuery, ChartData]):
     def build_drawing(self, *, is_file: bool) -> Drawing | None:
         if not self.shown or not self.data:
             return None
-        link = (lambda *_values: "") if is_file else self.link
+        if not is_file:
+            return draw_chart(self.data, self.link)
         note = [self.shown.note] if self.shown.note else []
-        return draw_chart(self.data, link, [*note, *self.describe_source()] if is_file else ())
+        return draw_chart(self.data, footer=[*note, *self.describe_source()])
 
     def list_files(self) -> dict[str, Callable[[], File]]:
         """List them, with the figures as CSV: an empty cell for none."""

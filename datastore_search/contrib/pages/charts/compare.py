@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from django.core.paginator import Page, Paginator
 from django.http import HttpResponse
@@ -190,8 +190,7 @@ class CompareParser(ChartParser):
 # What is found ------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(NamedTuple):
     """
     A group of both sides: their figures, the difference, and the change in per cent, if known.
 
@@ -199,15 +198,10 @@ class Row:
     """
 
     key: Key
-    numbers: tuple[Decimal | None, ...]
-
-    @property
-    def difference(self) -> Decimal | None:
-        return self.numbers[2]
-
-    @property
-    def change(self) -> Decimal | None:
-        return self.numbers[3]
+    start: Decimal | None
+    end: Decimal | None
+    difference: Decimal | None
+    change: Decimal | None
 
 
 def list_largest(rows: Sequence[Row]) -> list[Row]:
@@ -240,14 +234,6 @@ def read_sides(read: ConsistentRead, query: Query, over: Grouping) -> dict[str, 
     return sides
 
 
-def _choose_sides(over: Grouping, sides: Mapping[str, Value]) -> list[str]:
-    """Choose two values: the last ones that are complete, or the most common texts."""
-    names = [name for name, value in sides.items() if value.key is not None]
-    complete = [name for name in names if not sides[name].incomplete]
-    names = complete if len(complete) > 1 else names
-    return names[1::-1] if over.column.type.is_text else names[-2:]
-
-
 def read_rows(read: ConsistentRead, query: Query, shown: CompareQuery) -> list[Row]:
     """
     Compare the two sides of a chart in every group.
@@ -271,8 +257,8 @@ def read_rows(read: ConsistentRead, query: Query, shown: CompareQuery) -> list[R
         found = [record[f"value_{name}"] for name in COLUMNS[1:]]
         *numbers, change = (Decimal(each) if isinstance(each, Digits) else None for each in found)
         points = [build_point(shown, number) for number in numbers]
-        values = [point.value if point else None for point in points]
-        rows.append(Row(cast("Key", record["group"]), (*values, change)))
+        start, end, difference = (point.value if point else None for point in points)
+        rows.append(Row(cast("Key", record["group"]), start, end, difference, change))
     if not shown.order:
         return [*list_largest(rows), *(row for row in rows if row.difference is None)]
     return rows
@@ -286,7 +272,7 @@ def list_groups(shown: CompareQuery, rows: Sequence[Row], chosen: Sequence[Row])
     groups = []
     for row in chosen:
         value = values[row.key] if is_bins else list_values(shown.by, [row.key])[0]
-        points = tuple(build_point(shown, number) for number in row.numbers[:3])
+        points = tuple(build_point(shown, number) for number in row[1:4])
         groups.append(Group(value, points, 1))
     return groups
 
@@ -346,8 +332,12 @@ class CompareChart(Chart):
         self.sides = read_sides(read, query, asked.over)
         check_choice("from", asked.start, self.sides)
         check_choice("to", asked.end, self.sides)
-        chosen = [asked.start, asked.end]
-        proposed = [each for each in _choose_sides(asked.over, self.sides) if each not in chosen]
+        # The last values that are complete are proposed, or the most common texts.
+        names = [name for name, value in self.sides.items() if value.key is not None]
+        complete = [name for name in names if not self.sides[name].incomplete]
+        names = complete if len(complete) > 1 else names
+        names = names[1::-1] if asked.over.column.type.is_text else names[-2:]
+        proposed = [each for each in names if each not in {asked.start, asked.end}]
         end = asked.end or (proposed.pop() if proposed else "")
         start = asked.start or (proposed.pop() if proposed else "")
         if not start or not end:  # there is nothing to compare
@@ -409,7 +399,9 @@ class CompareChart(Chart):
             if side.incomplete:
                 yield mark_text(side.incomplete)
 
-    def list_headings(self, address: QueryString | None = None) -> Iterator[Heading]:
+    def list_headings(
+        self, chart: ChartQuery, data: ChartData, address: QueryString | None = None
+    ) -> Iterator[Heading]:
         shown = self.compared
         labels = [
             shown.by.column.marked_label,
@@ -442,8 +434,7 @@ class CompareChart(Chart):
     def list_cells(self, chart: ChartQuery, data: ChartData) -> Iterator[Sequence[object]]:
         sides = (side.label for side in self.compared.sides)
         yield [chart.by.column.name, *sides, "difference", "change_percent"]
-        for row in self.rows:
-            yield [row.key, *row.numbers]
+        yield from self.rows
 
     def list_choices(self) -> Choices:
         choices = super().list_choices()
@@ -459,11 +450,11 @@ class CompareChart(Chart):
     def describe_page(self, address: QueryString) -> dict[str, Any]:
         """Describe what can be chosen, and the headings, which sort the table."""
         context = super().describe_page(address)
-        if not self.rows:
+        if not self.rows or not self.data:
             return context
         over = self.compared.over
         offered = (_OFFERED, f"{self.parser.groupable.index(over.column)} {over.step}")
-        headings = list(self.list_headings(address))
+        headings = list(self.list_headings(self.compared, self.data, address))
         return context | {"hidden": [*self.question.pairs, offered], "headings": headings}
 
 

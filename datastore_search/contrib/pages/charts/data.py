@@ -175,10 +175,6 @@ class ChartData:
         return sum(bool(group.record_count) for group in self.groups)
 
     @property
-    def series_count(self) -> int:
-        return sum(value.key != OTHERS for value in self.series)
-
-    @property
     def is_complete(self) -> bool:
         """Return whether all groups are read."""
         return self.group_total == self.group_count + len(self.hidden_groups)
@@ -197,10 +193,6 @@ class Figure:
     value: Decimal | None
     record_count: int
     spans: Mapping[str, tuple[str, str]]
-
-    @property
-    def can_be_drawn(self) -> bool:
-        return self.value is not None and abs(self.value) <= _MAX_SIZE
 
 
 def read_chart(read: ConsistentRead, query: Query, chart: ChartQuery) -> ChartData:
@@ -233,17 +225,19 @@ def read_chart(read: ConsistentRead, query: Query, chart: ChartQuery) -> ChartDa
     others = [_build_group(chart, Value(key), found[key], shown) for key in hidden]
 
     def find_extremes(figures: Iterable[Figure]) -> Extremes | None:
-        drawn = [row for row in figures if row.can_be_drawn]
-        ends = [min(drawn, key=_get_value), max(drawn, key=_get_value)] if drawn else []
-        found_ends = [
+        drawn = [(p, row) for row in figures if (p := build_point(chart, row.value))]
+        if not drawn:
+            return None
+        numbers = [point.value for point, _row in drawn]
+        least, most = (
             (
-                build_point(chart, row.value),
+                point,
                 axis.get(row.key) or list_values(by, [row.key])[0],
                 every.get(row.series) or list_values(split or by, [row.series])[0],
             )
-            for row in ends
-        ]
-        return cast("Extremes", tuple(found_ends)) if ends else None
+            for point, row in (drawn[numbers.index(end(numbers))] for end in (min, max))
+        )
+        return least, most
 
     series_keys = {each.key for each in shown}
     return ChartData(
@@ -261,10 +255,6 @@ def read_chart(read: ConsistentRead, query: Query, chart: ChartQuery) -> ChartDa
             row for row in rows if row.series not in series_keys
         ),
     )
-
-
-def _get_value(figure: Figure) -> Decimal:
-    return figure.value or Decimal()
 
 
 def _add(numbers: Iterable[Decimal]) -> Decimal:
@@ -333,7 +323,8 @@ def _choose_series(
         return [Value()], {None: Value()}
     sizes: dict[Key, Decimal] = {}
     for row in rows:
-        size = abs(row.value) if row.can_be_drawn and row.value else Decimal()
+        point = build_point(chart, row.value)
+        size = abs(point.value) if point else Decimal()
         sizes[row.series] = _EXACT.add(sizes.get(row.series, Decimal()), size)
     keys = sorted(sizes, key=lambda key: sizes[key], reverse=True)
     is_each = split.step == EACH and not split.periods

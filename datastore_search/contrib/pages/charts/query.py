@@ -209,10 +209,16 @@ class ChartParser:
         Raises: ``UngroupableField``, ``UnsupportedOption``, ``InvalidChartChoice``,
         ``TextTooLong``.
         """
-        by, of, split = self._find_columns(sent)
-        for name, column in (("by", by), ("split", split)):
-            if column and column not in self.groupable:
+        by_name, columns = {each.name: each for each in self._columns}, list[Column | None]()
+        groupable, measurable = self.groupable, self.measurable
+        for name, suiting in (("by", groupable), ("of", measurable), ("split", groupable)):
+            column = by_name.get(sent.get(name, ""))
+            if not column:
+                check_choice(name, sent.get(name, ""), [each.name for each in suiting])
+            elif name != "of" and column not in suiting:
                 raise UngroupableField(parameter=name, field=column.name, type=column.type.name)
+            columns.append(column)
+        by, of, split = columns
         figure = sent.get("show", "")
         check_choice("show", figure, FIGURES if self.measurable else ["count"])
         if of and of not in self.measurable and figure not in {"", "count"}:
@@ -232,20 +238,6 @@ class ChartParser:
         elif not of:
             of = next((each for each in self.measurable if each != by), self.measurable[0])
         return self._build(figure, of, by, split, sent)
-
-    def _find_columns(self, sent: Mapping[str, str]) -> list[Column | None]:
-        """Find the fields of the groups, of the figure, and of the series."""
-        by_name = {column.name: column for column in self._columns}
-        columns = []
-        for name, suiting in (
-            ("by", self.groupable),
-            ("of", self.measurable),
-            ("split", self.groupable),
-        ):
-            columns.append(by_name.get(sent.get(name, "")))
-            if not columns[-1]:
-                check_choice(name, sent.get(name, ""), [column.name for column in suiting])
-        return columns
 
     def propose(self, shown: ChartQuery | None) -> list[ChartQuery]:
         shown = shown and replace(shown, texts=())

@@ -80,10 +80,6 @@ def show_outlines(request: HttpRequest) -> HttpResponse:
     return HttpResponse(_FILE.read_bytes(), "image/svg+xml", headers=headers)
 
 
-def read_path(layer: str) -> str:
-    return _read_outlines().partition(f'id="{layer}" d="')[2].partition('"')[0]
-
-
 @lru_cache(maxsize=len(_LANGUAGES))
 def read_names(language: str) -> Sequence[Name]:
     """Read the names, the most important ones first; those of cities are English."""
@@ -407,9 +403,12 @@ class Map(QuestionDrawing[MapQuery, MapData]):
         drawing = draw_map(self.data, self.title.text) if self.data else None
         if drawing:
             # A file stands alone.
-            is_alone = is_file or self.page_path is None
-            layers = [layer for layer in list_layers() if layer != "names"]
-            drawing.layers = [(each, read_path(each) if is_alone else "") for each in layers]
+            outlines = _read_outlines() if is_file or self.page_path is None else ""
+            drawing.layers = [
+                (layer, outlines.partition(f'id="{layer}" d="')[2].partition('"')[0])
+                for layer in list_layers()
+                if layer != "names"
+            ]
             drawing.outlines_link = self.outlines_link
         return drawing
 

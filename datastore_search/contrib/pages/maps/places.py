@@ -61,11 +61,10 @@ class PlaceFields(NamedTuple):
 
 def list_degree_fields(types: Mapping[str, str]) -> list[str]:
     """List the fields of numbers whose names are of latitudes or longitudes."""
-    names = [name for name in types if types[name] in NUMBERS]
     return [
         name
-        for name in names
-        if any(any(_find_rest(name, each)) for each in (_LATITUDE, _LONGITUDE))
+        for name, kind in types.items()
+        if kind in NUMBERS and any(any(_find_rest(name, each)) for each in (_LATITUDE, _LONGITUDE))
     ]
 
 
