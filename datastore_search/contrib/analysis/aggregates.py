@@ -142,25 +142,17 @@ _MAX_EXACT_DIGITS = 14
 _TOO_LARGE = "'1e999'"
 
 
-def _ask_sum(measured: _Measured) -> Asked:
-    total = f"sum({measured.value})"
+def _ask_sum(measured: _Measured, *, is_mean: bool = False) -> Asked:
+    """Ask for a sum or a mean; a sum of finite numbers may be too large for a double."""
+    value, total = measured.value, f"sum({measured.value})"
     if not measured.is_exact:
-        return measured.ask_double(_refuse_infinity(measured, total))
-    return Asked((total, measured.decimals), "round({0}::numeric, {1}::int)")
-
-
-def _ask_mean(measured: _Measured) -> Asked:
-    if not measured.is_exact:
-        return measured.ask_double(_refuse_infinity(measured, f"avg({measured.value})"))
-    texts = (f"sum({measured.value})", f"count({measured.value})", measured.decimals)
-    return Asked(texts, "round({0}::numeric, {2}::int) / nullif({1}::bigint, 0)")
-
-
-def _refuse_infinity(measured: _Measured, figure: str) -> str:
-    """Let a sum of finite numbers be too large for a double."""
-    has_infinity = f"bool_or(NOT isfinite({measured.value}))"
-    is_lost = f"NOT isfinite({figure}) AND NOT {has_infinity}"
-    return f"CASE WHEN {is_lost} THEN {_TOO_LARGE} ELSE CAST({figure} AS VARCHAR) END"
+        figure = f"avg({value})" if is_mean else total
+        is_lost = f"NOT isfinite({figure}) AND NOT bool_or(NOT isfinite({value}))"
+        written = f"CASE WHEN {is_lost} THEN {_TOO_LARGE} ELSE CAST({figure} AS VARCHAR) END"
+        return measured.ask_double(written)
+    divisor: LiteralString = " / nullif({2}::bigint, 0)" if is_mean else ""
+    texts = (total, measured.decimals, *([f"count({value})"] if is_mean else []))
+    return Asked(texts, "round({0}::numeric, {1}::int)" + divisor)
 
 
 def _ask_percentile(measured: _Measured) -> Asked:
@@ -210,7 +202,7 @@ METRICS: Mapping[str, tuple[Fits, Callable[[_Measured], Asked]]] = {
     "count": (Fits.ALL, partial(_ask_number, function="count({value})")),
     "count_distinct": (Fits.ALL, partial(_ask_number, function="count(DISTINCT {value})")),
     "sum": (Fits.NUMBERS, _ask_sum),
-    "avg": (Fits.NUMBERS, _ask_mean),
+    "avg": (Fits.NUMBERS, partial(_ask_sum, is_mean=True)),
     "min": (Fits.ORDERED, partial(_ask_value, function="min")),
     "max": (Fits.ORDERED, partial(_ask_value, function="max")),
     "first": (Fits.SINGLE, partial(_ask_value, function="arg_min({text}, _id)")),

@@ -212,8 +212,7 @@ def highlight_records(
     query, names = bound.query, [name for name, _kind in bound.fields]
     is_of_lists = query.records_format is RecordsFormat.LISTS
     highlights: list[Highlight] = []
-    texts: list[FieldText] = []
-    owners: list[Highlight] = []
+    texts: list[tuple[Highlight, FieldText]] = []
     for block in found.records[1:-1:2]:
         record = json.loads(block, parse_int=str, parse_float=str)
         members = zip(names, record, strict=True) if is_of_lists else record.items()
@@ -222,12 +221,12 @@ def highlight_records(
         for each in chain.from_iterable(
             _walk(field, value) for field, value in members if field in read.relation.types
         ):
-            texts.append(each._replace(text=each.text[:left]))
-            owners.append(highlights[-1])
+            texts.append((highlights[-1], each._replace(text=each.text[:left])))
             left -= len(each.text)
             if left <= 0:
                 break
-    for owner, each, spans in zip(owners, texts, find_matches(read, query, texts), strict=True):
+    found_spans = find_matches(read, query, [each for _owner, each in texts])
+    for (owner, each), spans in zip(texts, found_spans, strict=True):
         if spans:
             owner.setdefault(each.field, []).extend([*span, *each.place] for span in spans)
     return highlights

@@ -650,9 +650,8 @@ class Chart(QuestionDrawing[ChartQuery, ChartData]):
 
         def write_csv() -> File:
             lines = io.StringIO()
-            writer = csv.writer(lines)
-            for cells in self.list_cells(chart, data):
-                writer.writerow(map(_write_cell, cells))
+            rows = self.list_cells(chart, data)
+            csv.writer(lines).writerows(map(_write_cell, cells) for cells in rows)
             return "text/csv; charset=utf-8", lines.getvalue()
 
         return {**files, "csv": write_csv}
