@@ -130,7 +130,7 @@ class _Reading:
     def read(self, names: Sequence[str], *sources: Source) -> Found:
         """Open the tables of names beside those of ``sources``, and ask the engine."""
         if not names and sources:
-            return self._ask(sources)
+            return self._ask(sources, sources[0].seconds)
         if not names:
             return with_client_timeout(self.client, self._ask_alone)
         # The first read has the limits of the client, and the others are within it.
@@ -156,7 +156,7 @@ class _Reading:
                 raise _TablesChanged
             return self.read(names[1:], *sources, source)
 
-    def _ask(self, sources: Sequence[Source]) -> Found:
+    def _ask(self, sources: Sequence[Source], seconds: float) -> Found:
         ctes = []
         for (name, key), source in zip(self.made.tables.items(), sources, strict=True):
             items = ["_id"]
@@ -167,20 +167,19 @@ class _Reading:
                     items.append(f"{stored.text} AS {quote(TEXTS_OF + encoded)}")
             text = f"SELECT {', '.join(items)} FROM {source.relation} WHERE {source.where}"
             ctes.append(f"{quote(key)} AS NOT MATERIALIZED ({text})")
-        first = sources[0]
+        ctes += self.made.ctes
+        with_ = f"WITH {', '.join(ctes)} " if ctes else ""
         return engine.ask(
             [table for source in sources for table in source.tables],
-            f"WITH {', '.join([*ctes, *self.made.ctes])} {self.made.text}",
+            f"{with_}{self.made.text}",
             [value for source in sources for value in source.parameters],
-            first.seconds,
-            first.read.session.client,
+            seconds,
+            self.client,
         )
 
     def _ask_alone(self, timeout: timedelta) -> Found:
-        with_ = f"WITH {', '.join(self.made.ctes)} " if self.made.ctes else ""
-        seconds = timeout.total_seconds() or _MAX_SECONDS
         with shares.process_shares.hold(self.client, timeout):
-            return engine.ask([], f"{with_}{self.made.text}", [], seconds, self.client)
+            return self._ask((), timeout.total_seconds() or _MAX_SECONDS)
 
 
 def quote(name: str) -> str:
