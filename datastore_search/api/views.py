@@ -12,7 +12,7 @@ from __future__ import annotations
 import codecs
 import json
 from collections.abc import Callable, Generator, Mapping
-from contextlib import closing
+from contextlib import closing, nullcontext
 from time import monotonic, sleep
 from typing import Any, Final, NoReturn
 
@@ -68,12 +68,6 @@ class RefuseFiles(FileUploadHandler):
 
     def new_file(self, field_name: str, *args: object, **kwargs: object) -> NoReturn:
         raise build_file_error(field_name)
-
-    def receive_data_chunk(self, raw_data: bytes, start: int) -> None:
-        """Do nothing: every file is refused."""
-
-    def file_complete(self, file_size: int) -> None:
-        """Do nothing: every file is refused."""
 
 
 def read_parameters(
@@ -138,8 +132,6 @@ def _flatten(values: QueryDict) -> dict[str, object]:
 
 
 class EnvelopeRenderer(BaseRenderer):
-    """Write the envelope as JSON, its ``RawJson`` members last and unparsed."""
-
     media_type = "application/json"
     format = "json"
     charset = "utf-8"
@@ -150,60 +142,49 @@ class EnvelopeRenderer(BaseRenderer):
         accepted_media_type: str | None = None,
         renderer_context: Mapping[str, Any] | None = None,
     ) -> bytes:
-        if data is None:
-            return b""
-        result = data.get("result")
-        members = result if isinstance(result, Mapping) else {}
-        raw = {name: value for name, value in members.items() if isinstance(value, RawJson)}
-        if not raw:
-            return _ENCODER.encode(data).encode()
-        rest = {name: value for name, value in members.items() if name not in raw}
-        blocks = [_encode_start(data, rest)]
-        for name, value in raw.items():
-            blocks += [b", "] if len(blocks) > 1 else []
-            blocks += [f"{json.dumps(name)}: ".encode(), *value]
-        return b"".join([*blocks, _END])
+        result = (data or {}).get("result")
+        if isinstance(result, Mapping) and RawJson in map(type, result.values()):
+            return b"".join(_write_envelope(data))
+        return b"" if data is None else _ENCODER.encode(data).encode()
 
 
-_END = b"}}"
+def _write_envelope(data: Mapping[str, Any]) -> Generator[bytes]:
+    """Write an envelope as JSON, the ``RawJson`` and spools of its result last and unparsed."""
+    members: Mapping[str, Any] = data["result"]
+    raw = {name: value for name, value in members.items() if isinstance(value, RawJson | Spool)}
+    rest = {name: value for name, value in members.items() if name not in raw}
+    before = _ENCODER.encode({**data, "result": rest})[:-2]  # without the braces at its end
+    before += ", " if rest else ""
+    for name, value in raw.items():
+        # A spool is freed before the server does.
+        with closing(value) if isinstance(value, Spool) else nullcontext():
+            yield f"{before}{json.dumps(name)}: ".encode()
+            yield from value
+        before = ", "
+    yield b"}}"
 
 
-def _respond_with_spool(request: HttpRequest, data: Mapping[str, Any]) -> HttpResponseBase:
+def _respond_with_spool(
+    request: HttpRequest, data: Mapping[str, Any], name: str
+) -> HttpResponseBase:
     """
-    Build a response of an envelope whose ``result`` contains a ``Spool``, which comes last.
+    Build a response of an envelope whose ``result`` has a ``Spool`` of a name.
 
     It is empty for HEAD, whole if it needs little memory, else streamed.
     """
-    result = data["result"]
-    (name,) = (name for name, value in result.items() if isinstance(value, Spool))
-    spool: Spool = result[name]
-    rest = {other: value for other, value in result.items() if other != name}
-    start = _encode_start(data, rest) + f"{json.dumps(name)}: ".encode()
+    spool: Spool = data["result"][name]
     kind = f"{EnvelopeRenderer.media_type}; charset={EnvelopeRenderer.charset}"
-    length = str(len(start) + spool.size_bytes + len(_END))
+    around = _write_envelope({**data, "result": {**data["result"], name: RawJson()}})
+    length = str(sum(map(len, around)) + spool.size_bytes)
     if request.method == "HEAD":
         spool.close()
         return HttpResponse(content_type=kind, headers={"Content-Length": length})
-    blocks = _read_spool(start, spool)
+    blocks = _write_envelope(data)
     if spool.size_bytes <= MAX_MEMORY_BYTES:
         return HttpResponse(b"".join(blocks), content_type=kind)
     response = stream_response(request, blocks, kind)
     response["Content-Length"] = length
     return response
-
-
-def _read_spool(start: bytes, spool: Spool) -> Generator[bytes]:
-    """Read an envelope up to its end, and free the spool then, before the server does."""
-    with closing(spool):
-        yield start
-        yield from spool
-        yield _END
-
-
-def _encode_start(data: Mapping[str, Any], rest: Mapping[str, Any]) -> bytes:
-    """Encode an envelope up to the end of the members ``rest`` of its result."""
-    text = _ENCODER.encode({**data, "result": rest})  # ends with the braces of result and envelope
-    return text[:-2].encode() + (b", " if rest else b"")
 
 
 _ENCODER = json.JSONEncoder(ensure_ascii=False, default=convert_to_json)
@@ -303,8 +284,9 @@ class ActionView(EnvelopeView):
         result, address = answer.result, build_help_address(request, action)
         envelope = {"help": address, "success": True, "result": result}
         response: HttpResponseBase
-        if isinstance(result, Mapping) and Spool in map(type, result.values()):
-            response = _respond_with_spool(request, envelope)
+        members = result.items() if isinstance(result, Mapping) else ()
+        if spooled := [name for name, value in members if isinstance(value, Spool)]:
+            response = _respond_with_spool(request, envelope, *spooled)
         else:
             response = Response(envelope)
         if answer.validators:
