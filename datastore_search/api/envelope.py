@@ -130,7 +130,8 @@ def report_failure(error: Exception) -> Failure:
 def exception_handler(error: Exception, context: dict[str, Any]) -> Response:
     """Turn any exception of a view into an envelope, as REST framework's ``EXCEPTION_HANDLER``."""
     failure = report_failure(error)
-    address = build_help_address(context["request"], str(context["kwargs"].get("action", "")))
+    action = context["kwargs"].get("action", context["view"].help_action)
+    address = build_help_address(context["request"], action)
     members = {"__type": ERROR_TYPES.get(failure.status, "Error"), **failure.members}
     envelope = {"help": address, "success": False, "error": members}
     return Response(envelope, status=failure.status, headers=failure.headers)

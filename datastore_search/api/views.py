@@ -14,7 +14,7 @@ import json
 from collections.abc import Callable, Generator, Mapping
 from contextlib import closing, nullcontext
 from time import monotonic, sleep
-from typing import Any, Final, NoReturn
+from typing import Any, ClassVar, Final, NoReturn
 
 from django.core.exceptions import TooManyFieldsSent
 from django.core.files.uploadhandler import FileUploadHandler
@@ -207,6 +207,9 @@ class EnvelopeView(Answering, APIView):
     permission_classes = ()
     parser_classes = ()
     renderer_classes = (EnvelopeRenderer,)
+
+    #: The action that the ``help`` of a failure describes, where the address names none.
+    help_action: ClassVar[str] = ""
 
     #: What reports of the request are made of: its name, its parameters, the number of records.
     report_name = ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Generator, Mapping
 from dataclasses import replace
 from http import HTTPStatus
 from typing import Any
@@ -17,10 +17,8 @@ from django.utils.text import slugify
 from django.utils.translation import get_language
 from rest_framework import authentication
 from rest_framework.request import Request
-from rest_framework.response import Response
 
 from ..api.authentication import check_may_read, check_sizes
-from ..api.envelope import exception_handler
 from ..api.parameters import make_printable
 from ..api.views import EnvelopeView, read_parameters
 from ..field_types import is_storable
@@ -28,7 +26,7 @@ from ..guards.shares import Client
 from ..messages.access import UnknownResource
 from ..models import Resource
 from ..search import ConsistentRead, Stream, with_consistent_read
-from ..web.addresses import ResourceAddresses, build_help_address
+from ..web.addresses import ResourceAddresses
 from ..web.caching import NotModified, Validators
 from ..web.streams import stream_response
 from ..web.views import Question
@@ -62,17 +60,10 @@ class DumpView(EnvelopeView):
     """``datastore/dump/<id, alias or name>``: all records that a query finds, as a file."""
 
     http_method_names = ("get", "head", "options")
+    help_action = "datastore_search"
 
     def get_authenticators(self) -> list[authentication.BaseAuthentication]:
         return [*super().get_authenticators(), SessionAuthentication()]
-
-    def get_exception_handler(self) -> Callable[[Exception, dict[str, Any]], Response]:
-        def handle(error: Exception, context: dict[str, Any]) -> Response:
-            response = exception_handler(error, context)
-            response.data["help"] = build_help_address(context["request"], "datastore_search")
-            return response
-
-        return handle
 
     def get(self, request: Request, name: str) -> HttpResponseBase:
         """
