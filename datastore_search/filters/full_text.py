@@ -12,6 +12,7 @@ import re
 import unicodedata
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final, NamedTuple
 
 from psycopg import sql
@@ -215,14 +216,11 @@ def compile_words(q: str, language: str, *, has_excluded: bool = True) -> Clause
     return compile_alternatives(alternatives, language)
 
 
-def _spell_fractions(q: str) -> str:
-    """Spell ½ as 1/2, whose parts follow each other in a record with ½, too."""
-    return _FRACTION.sub(
-        lambda found: unicodedata.normalize("NFKC", found[0] or " ").replace("⁄", "/"), q
-    )
-
-
-_FRACTION = re.compile("(?<=[0-9])(?=[¼-¾⅐-⅟↉])|[¼-¾⅐-⅟↉⁄]")
+#: Spells ½ as 1/2, whose parts follow each other in a record with ½, too.
+_spell_fractions = partial(
+    re.compile("(?<=[0-9])(?=[¼-¾⅐-⅟↉])|[¼-¾⅐-⅟↉⁄]").sub,
+    lambda found: unicodedata.normalize("NFKC", found[0] or " ").replace("⁄", "/"),
+)
 
 
 def has_too_many_words(texts: Iterable[str], *, plain: bool, max_words: int = MAX_WORDS) -> bool:

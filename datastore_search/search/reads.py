@@ -19,7 +19,6 @@ from datetime import timedelta
 from functools import cached_property, partial
 from typing import Any, Final, LiteralString, NamedTuple, TypeVar
 
-import psycopg
 from django.db import connections, router
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.utils import DatabaseError
@@ -31,6 +30,7 @@ from ..database import placement
 from ..database.indexes import estimate_substring_share, name_substring_index
 from ..database.server import cast_texts
 from ..database.sessions import Session, open_session
+from ..database.statements import translate_errors
 from ..database.tables import name_record_table, quote_record_table
 from ..filters import Clause, TypedFields, compose
 from ..guards import shares
@@ -236,21 +236,26 @@ def _read_version(session: Session, version: Clause) -> int | None:
     return None if present is None else int(present)
 
 
-#: A retry may succeed: a standby had to follow its primary.
-_TRANSIENT = (errors.SerializationFailure, errors.DeadlockDetected)
+_TRANSLATIONS: Final = (
+    (errors.UndefinedTable, MissingTable),
+    # A retry may succeed: a standby had to follow its primary.
+    (errors.SerializationFailure, StaleVersion),
+    (errors.DeadlockDetected, StaleVersion),
+    (errors.QueryCanceled, QueryTooSlow),
+    (errors.LockNotAvailable, ReadBlocked),
+)
 
 #: PostgreSQL cannot read a query in its own query language.
-_FULL_TEXT_ERRORS = (
-    errors.SyntaxError,
-    errors.DataError,
-    errors.ProgramLimitExceeded,
-    errors.StatementTooComplex,
-    errors.InternalError_,  # "tsquery stack too small"
+_FULL_TEXT_TRANSLATIONS: Final = (
+    (errors.SyntaxError, InvalidFullTextQuery),
+    (errors.DataError, InvalidFullTextQuery),
+    (errors.ProgramLimitExceeded, InvalidFullTextQuery),
+    (errors.StatementTooComplex, InvalidFullTextQuery),
+    (errors.InternalError_, InvalidFullTextQuery),  # "tsquery stack too small"
 )
 
 
-@contextmanager
-def translate_database_errors(*, plain: bool = True) -> Iterator[None]:
+def translate_database_errors(*, plain: bool = True) -> AbstractContextManager[None]:
     """
     Translate PostgreSQL's errors to errors of the API, or to ``StaleVersion``.
 
@@ -259,21 +264,7 @@ def translate_database_errors(*, plain: bool = True) -> Iterator[None]:
     Source: PostgreSQL's hot standby, which ends a statement that keeps it from following its
     primary with the errors of a transaction that cannot be serialized, or of a deadlock.
     """
-    try:
-        yield
-    except (DatabaseError, psycopg.Error) as error:  # Django does not wrap errors of a COPY
-        cause = error if isinstance(error, psycopg.Error) else error.__cause__
-        if isinstance(cause, errors.UndefinedTable):
-            raise MissingTable from error
-        if isinstance(cause, _TRANSIENT):
-            raise StaleVersion from error
-        if isinstance(cause, errors.QueryCanceled):
-            raise QueryTooSlow from error
-        if isinstance(cause, errors.LockNotAvailable):
-            raise ReadBlocked from error
-        if not plain and isinstance(cause, _FULL_TEXT_ERRORS):
-            raise InvalidFullTextQuery from error
-        raise
+    return translate_errors(*_TRANSLATIONS, *(() if plain else _FULL_TEXT_TRANSLATIONS))
 
 
 # Descriptions -------------------------------------------------------------------------------------
