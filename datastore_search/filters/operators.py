@@ -445,10 +445,11 @@ def _fit_number(text: str, column: DuckDBField, order: str) -> Decimal | bool:
     return rounded if low <= rounded < high else rounded > 0
 
 
-def _equal_in_duckdb(asked: Comparing, column: DuckDBField, values: Sequence[Json]) -> str | None:
+def _equal_in_duckdb(asked: Comparing, column: DuckDBField) -> str | None:
     kind, is_typed = asked.kind, column.type != "VARCHAR"
     if kind.is_nested or (kind.is_number and not is_typed):
         return None
+    values = cast("Sequence[Json]", asked.operand if asked.operator == "in" else [asked.operand])
     given = [each for each in asked.read_values(kind.parse_operand, values) if each is not None]
     marks = list[str]()
     for text in (_read_json_text(each) for each in given if each != "null"):
@@ -463,7 +464,7 @@ def _equal_in_duckdb(asked: Comparing, column: DuckDBField, values: Sequence[Jso
 
 
 def _differ_in_duckdb(asked: Comparing, column: DuckDBField) -> str | None:
-    equal = _equal_in_duckdb(asked, column, [asked.operand])
+    equal = _equal_in_duckdb(asked, column)
     return equal and f"NOT {equal}"
 
 
@@ -503,10 +504,6 @@ def _match_in_duckdb(asked: Comparing, column: DuckDBField, function: str) -> st
     marks = [spelling.replace("{0}", column.bind(each)) for each in parts]
     text = spelling.replace("{0}", column.text)
     return f"coalesce({' OR '.join(f'{function}({text}, {each})' for each in marks)}, false)"
-
-
-def _is_empty_in_duckdb(asked: Comparing, column: DuckDBField) -> str:
-    return f"({column.value} IS {'' if asked.operand else 'NOT '}NULL)"
 
 
 # The table ----------------------------------------------------------------------------------------
@@ -605,7 +602,7 @@ operators: Mapping[str, Operator] = {
             _EQUAL,
             lambda asked: asked.compile_in([asked.operand]),
             label=pgettext_lazy("operator", "is"),
-            compile_duckdb=lambda asked, column: _equal_in_duckdb(asked, column, [asked.operand]),
+            compile_duckdb=_equal_in_duckdb,
         ),
         Operator(
             "ieq",
@@ -620,9 +617,7 @@ operators: Mapping[str, Operator] = {
             _EQUAL,
             lambda asked: asked.compile_in(cast("Sequence[Json]", asked.operand)),
             Operand.LIST,
-            compile_duckdb=lambda asked, column: _equal_in_duckdb(
-                asked, column, cast("Sequence[Json]", asked.operand)
-            ),
+            compile_duckdb=_equal_in_duckdb,
         ),
         _build_order("lt", _("Less than."), "<", pgettext_lazy("operator", "less than, before")),
         _build_order(
@@ -689,7 +684,9 @@ operators: Mapping[str, Operator] = {
             label=pgettext_lazy("operator", "is empty"),
             words_if_false=_("%(field)s is not empty"),
             label_if_false=pgettext_lazy("operator", "is not empty"),
-            compile_duckdb=_is_empty_in_duckdb,
+            compile_duckdb=lambda asked, column: (
+                f"({column.value} IS {'' if asked.operand else 'NOT '}NULL)"
+            ),
         ),
     )
 }
