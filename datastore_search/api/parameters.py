@@ -494,17 +494,13 @@ class GivenFiltersField(FiltersField):
     """Filters of records to delete: an empty object means all records, null is refused."""
 
     def to_internal_value(self, data: object) -> Any:
-        if data in ("", []):
-            self.fail("invalid")
         parsed = data if data == {} else super().to_internal_value(data)
-        if parsed is None:  # the JSON text of null
+        if parsed is None:  # a text or a list that is empty, or the JSON text of null
             self.fail("invalid")
         return parsed
 
-    def check(self, data: object) -> Mapping[str, object] | list[object]:
-        if not isinstance(data, Mapping) and not (isinstance(data, list) and data):
-            self.fail("invalid")
-        return data
+    def check(self, data: object) -> Mapping[str, object] | list[object] | None:
+        return data if data == {} else super().check(data)
 
     def validate_empty_values(self, data: Any) -> tuple[bool, Any]:
         if data is None:
