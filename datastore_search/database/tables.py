@@ -126,18 +126,16 @@ def remove_fields(connection: BaseDatabaseWrapper, table_id: int, names: Sequenc
 # Dropping tables ----------------------------------------------------------------------------------
 
 
-def drop_record_table(
-    connection: BaseDatabaseWrapper, table_id: int, *, lock_timeout: timedelta = LOCK_TIMEOUT
-) -> bool:
+def drop_record_table(connection: BaseDatabaseWrapper, table_id: int) -> bool:
     """
     Drop a record table, and return whether it was possible.
 
-    It is not while the table is read for longer than ``lock_timeout``, or without its worker; a
+    It is not while the table is read for longer than ``LOCK_TIMEOUT``, or without its worker; a
     later clean-up drops it.
     """
     tables = [quote_record_table(table_id)]
     tables.append(sql.Identifier(placement.name_version_table(name_record_table(table_id))))
-    if is_dropped := drop_tables(connection, tables, lock_timeout):
+    if is_dropped := drop_tables(connection, tables, LOCK_TIMEOUT):
         placement.forget_table(connection, table_id)
     return is_dropped
 

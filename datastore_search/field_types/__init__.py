@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from . import moments, nested, numbers, texts
-from .field_type import DuckDBTexts, FieldType, Operators, Ordered
+from .field_type import FieldType, Operators, Ordered
 from .json_values import (
     MAX_NUMBER_DIGITS,
     MAX_REFUSED_VALUES,
@@ -22,7 +22,6 @@ from .json_values import (
     NotOfType,
     RefusedValue,
     TooManyDigits,
-    UnknownNotation,
     ValuesNotOfType,
     convert_to_json,
     copy_json,

@@ -5,7 +5,7 @@ The records themselves are in record tables (``database.tables``), one for each 
 resource points to the table version that it serves.
 """
 
-from .aliases import MAX_ALIAS_LENGTH, Alias, check_alias, validate_alias
+from .aliases import MAX_ALIAS_LENGTH, Alias, check_alias
 from .base import RESOURCE_ID, parse_resource_id
 from .resources import (
     MAX_ORDER_INDEXES,
@@ -14,9 +14,7 @@ from .resources import (
     Reader,
     Resource,
     ResourceQuerySet,
-    get_default_language,
     validate_indexes,
-    validate_language,
 )
 from .table_versions import (
     Origin,

@@ -41,6 +41,5 @@ from .run import (
     Stream,
     check_has_records,
     copy_records,
-    count_matches,
     read_answer,
 )
