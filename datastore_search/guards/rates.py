@@ -13,7 +13,6 @@ from contextlib import suppress
 from typing import Any, Final
 
 from django.core.cache import cache
-from django.http import HttpRequest
 from rest_framework.exceptions import Throttled
 from rest_framework.request import Request
 from rest_framework.settings import api_settings
@@ -61,19 +60,11 @@ class UserThrottle(ClientThrottle, UserRateThrottle):
     """The rate ``user``, by user, and by address for clients without one."""
 
 
-def check_rates(request: HttpRequest, view: Any) -> None:
+def check_throttles(throttles: Iterable[BaseThrottle], request: Any, view: Any) -> None:
     """
     Count a request, and refuse it if its client has made too many.
 
-    Raises: ``Throttled`` with the seconds to wait.
-    """
-    classes: Any = api_settings.DEFAULT_THROTTLE_CLASSES
-    check_throttles([throttle() for throttle in classes], request, view)
-
-
-def check_throttles(throttles: Iterable[BaseThrottle], request: Any, view: Any) -> None:
-    """
-    Check all throttles, which read the address and the user: Django's requests have these, too.
+    Throttles read the address and the user, which Django's requests have, too.
 
     Raises: ``Throttled`` with the seconds to wait.
     """

@@ -27,10 +27,11 @@ from django.utils.decorators import method_decorator
 from django.views import View
 from django.views.decorators.csrf import csrf_exempt
 from rest_framework.request import Request
+from rest_framework.settings import api_settings
 
 from ..conf import conf
 from ..contributions import Hook
-from ..guards.rates import check_rates
+from ..guards.rates import check_throttles
 from ..guards.shares import Client
 from ..messages.access import AccessDenied
 from ..messages.requests import (
@@ -231,7 +232,8 @@ class WebView(Answering, View):
     def answer_request(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         try:
             check_query_string(request)
-            check_rates(request, self)
+            classes: Any = api_settings.DEFAULT_THROTTLE_CLASSES
+            check_throttles([throttle() for throttle in classes], request, self)
             self.prepare()
             return View.dispatch(self, request, *args, **kwargs)
         except NotModified as not_modified:
