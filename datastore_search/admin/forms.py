@@ -134,12 +134,6 @@ def get_shown_rows(part: Page[int]) -> slice:
 # A resource and its fields ------------------------------------------------------------------------
 
 
-def list_language_choices() -> list[tuple[str, str]]:
-    """List the languages that plain texts may be in, enabled or not, by their own names."""
-    codes = sorted({*LANG_INFO, *get_languages()})
-    return [("", "–"), *((code, f"{get_own_name(code)} ({code})") for code in codes)]
-
-
 class ResourceForm(VersionedForm, forms.ModelForm):
     class Meta:
         model = Resource
@@ -159,7 +153,9 @@ class ResourceForm(VersionedForm, forms.ModelForm):
             languages = list_search_languages(connections[router.db_for_write(Resource)])
             self.fields["language"].widget = forms.Select(choices=[(n, n) for n in languages])
         if "content_language" in self.fields:
-            self.fields["content_language"].widget = forms.Select(choices=list_language_choices())
+            codes = sorted({*LANG_INFO, *get_languages()})  # enabled or not
+            choices = [("", "–"), *((code, f"{get_own_name(code)} ({code})") for code in codes)]
+            self.fields["content_language"].widget = forms.Select(choices=choices)
         if "indexes" in self.fields:
             declared = self.fields["indexes"]
             self.fields["indexes"] = forms.MultipleChoiceField(
