@@ -34,8 +34,7 @@ def _cite(question: PageQuestion) -> Mapping[str, Any]:
     # A version is the time of the change in microseconds.
     moment = datetime.fromtimestamp(resource.version // 1_000_000, UTC)
     title, version, day = str(resource), f"{moment:%Y-%m-%dT%H:%M:%SZ}", localdate(moment)
-    path = reverse_in_locale(request, "resource", resource.pk)
-    address = request.build_absolute_uri(path)
+    address = request.build_absolute_uri(reverse_in_locale(request, "resource", resource.pk))
     parts: dict[str, Phrase | str] = {
         "publisher": mark_text(publisher, language),
         "title": mark_text(title, resource.local_title.language),

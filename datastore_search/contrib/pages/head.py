@@ -217,10 +217,7 @@ class Input:
     suggestions: tuple[str, ...] = ()
 
 
-_END_LABELS = {
-    "from": pgettext_lazy("operator", "from"),
-    "to": pgettext_lazy("operator", "to"),
-}
+_END_LABELS = {"from": pgettext_lazy("operator", "from"), "to": pgettext_lazy("operator", "to")}
 
 
 def build_filter_form(question: PageQuestion) -> dict[str, Any]:
@@ -250,7 +247,6 @@ def build_filter_form(question: PageQuestion) -> dict[str, Any]:
     shown = {(name, each.values[0]) for name, each in asked.items() if name in known}
     is_narrow = len(columns) <= _MAX_OPTIONS
     fields = tuple(columns.values()) if is_narrow else question.choice.columns
-    between = (BETWEEN, pgettext("operator", "between"))
     is_not_empty = (NOT_EMPTY, str(OPERATORS["empty"].label_if_false))
     return {
         "groups": [
@@ -274,7 +270,7 @@ def build_filter_form(question: PageQuestion) -> dict[str, Any]:
         "has_other_fields": len(fields) < len(columns),
         "operators": [
             *((name, str(each.label)) for name, each in OPERATORS.items()),
-            between,
+            (BETWEEN, pgettext("operator", "between")),
             is_not_empty,
         ],
         "chosen_value": dict(query.query_string.pairs).get(CHOSEN_VALUE, ""),
