@@ -77,13 +77,17 @@ class Walk:
                     left.append(link)
 
     def list_links(self, page: str, address: str) -> Iterator[str]:
-        """List the links of a page within the portal, but not those that sign out."""
+        """
+        List the links of a page within the portal, but not those that sign out.
+
+        Nor that of the admin to the first page of the portal, which this portal has not.
+        """
         for found in re.findall(r'(?:href|action)="([^"]*)"', page):
             link = urljoin(address, unescape(found))
             parts = urlsplit(link)
             if parts.netloc not in {"", "testserver"} or "logout" in parts.path:
                 continue
-            if parts.path.startswith(("/static/", "/i18n/")) or not parts.path:
+            if parts.path.startswith(("/static/", "/i18n/")) or parts.path in {"", "/"}:
                 continue
             yield link.partition("#")[0].removeprefix("http://testserver")
 
@@ -144,6 +148,8 @@ def list_pages(resource: str) -> list[str]:
 
     found = []
     for pattern in urlpatterns:
+        if pattern.name == "unknown":  # of all other addresses
+            continue
         for arguments in ([], [resource]):
             try:
                 found.append(reverse(f"datastore_search:{pattern.name}", args=arguments))

@@ -164,7 +164,8 @@ class ParameterField(serializers.Field[Any, Any, Any, Any]):
 
         A value that is true asks for the member that ``answers`` it; it is not ``repeated``.
         """
-        self.max_items = max_items or self.max_items
+        if max_items:
+            self.max_items = max_items
         self.shown_default = shown_default
         self.answers = answers
         self.is_repeated = self.is_repeated and repeated and answers is None
