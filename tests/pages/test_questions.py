@@ -133,7 +133,7 @@ QUESTIONS = [
             Step(".datastore-search details > summary"),
             Step("[name='from.start_date']", "12/28/2020"),
             Step("[name='to.start_date']", "12/31/2020"),
-            Step(".datastore-search details > button"),
+            Step(".datastore-search details > button:not([type])"),
         ],
         column(1),
         ["920", "1212", "1216", "1339", "1345"],
@@ -153,8 +153,8 @@ QUESTIONS = [
     Question(
         "Take the coast's to Excel",
         [check("subject", "coast"), APPLY, Step(".datastore-menu > summary")],
-        ".datastore-downloads button[value='xlsx'], .datastore-downloads button[value='csv']",
-        ["CSV"],
+        ".datastore-downloads button[value='xlsx']",
+        ["Excel"],
         is_file=True,
     ),
 ]
