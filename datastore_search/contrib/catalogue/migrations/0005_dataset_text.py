@@ -2,11 +2,10 @@
 
 from typing import Final
 
-import django.contrib.postgres.indexes
-import django.contrib.postgres.search
 import django.db.models.deletion
 from django.db import migrations, models
 
+import datastore_search.contrib.catalogue.models
 from datastore_search.database.migration_statements import lock_tables
 
 _LOCK: Final = lock_tables("datastore_search_catalogue_dataset")
@@ -49,15 +48,12 @@ class Migration(migrations.Migration):
                 ("language", models.CharField(editable=False, max_length=63)),
                 (
                     "words",
-                    django.contrib.postgres.search.SearchVectorField(editable=False, null=True),
+                    datastore_search.contrib.catalogue.models.WordsField(editable=False, null=True),
                 ),
                 ("read_at", models.DateTimeField(editable=False, null=True)),
             ],
             options={
                 "indexes": [
-                    django.contrib.postgres.indexes.GinIndex(
-                        fields=["words"], name="datastore_search_text_words"
-                    ),
                     models.Index(fields=["language"], name="datastore_search_text_language"),
                 ],
             },

@@ -19,6 +19,8 @@ AS $function$
     WHERE dataset.id = dataset_id
 $function$;
 
+CREATE INDEX datastore_search_text_words ON datastore_search_catalogue_datasettext USING gin (words);
+
 -- A search reads the words of records later (contents.py).
 INSERT INTO datastore_search_catalogue_datasettext (dataset_id, resource_id, version, text, language)
 SELECT dataset.id, dataset.resource_id, coalesce(resource.version, dataset.version),
