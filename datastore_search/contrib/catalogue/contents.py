@@ -35,6 +35,7 @@ from ...database.statements import (
     compose,
     explain_refusal,
     is_connection_lost,
+    join_with_commas,
     write_rows,
 )
 from ...database.tables import name_record_table, quote_record_table
@@ -144,9 +145,7 @@ class ContentSearch:
             compose("({}::text)", compile_words(self.text, each, has_excluded=False))
             for each in languages
         ]
-        values = sql.SQL(", ").join(each.text for each in clauses)
-        parameters = [value for each in clauses for value in each.parameters]
-        (row,) = self.session.fetch_rows(Clause(sql.SQL("SELECT {}").format(values), parameters))
+        (row,) = self.session.fetch_rows(compose("SELECT {}", join_with_commas(clauses)))
         return {
             language: _PLACES.sub(lambda found: "&" if found["place"] else found[0], query)
             for language, query in zip(languages, row, strict=True)

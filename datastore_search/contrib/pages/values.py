@@ -112,7 +112,8 @@ def _parse_date(kind: FieldType, text: str) -> str:
 
 def _number_months(text: str) -> str:
     """Write a date with a word in digits, as the page writes it: ``Jan 8, 1990``."""
-    day, clock = _SPELLED_DATE.fullmatch(text).groups()  # type: ignore[union-attr] # any text
+    found_date = _SPELLED_DATE.fullmatch(text)
+    day, clock = found_date.groups() if found_date else (text, None)
     months = find_locale().months
     names = {
         name.casefold().strip("."): f"{number}"
