@@ -8,6 +8,7 @@ from typing import Any
 
 import dj_database_url
 from django.contrib.auth import get_user_model
+from django.contrib.contenttypes.models import ContentType
 from django.core.management import call_command
 from django.db import connections
 from django.test import Client, override_settings
@@ -40,6 +41,7 @@ def _replace_databases(old: Iterable[str], new: Mapping[str, Any]) -> None:
     connections.databases.clear()
     connections.databases.update(new)
     descriptions.clear()
+    ContentType.objects.clear_cache()  # it is by alias, and ids differ between databases
 
 
 def check_reads(resource: Resource) -> None:
