@@ -64,12 +64,14 @@ def check_throttles(throttles: Iterable[BaseThrottle], request: Any, view: Any) 
     """
     Count a request, and refuse it if its client has made too many.
 
+    A view ``is_counted`` that answers a request again, from another database.
+
     Throttles read the address and the user, which Django's requests have, too.
 
     Raises: ``Throttled`` with the seconds to wait.
     """
     waits = []
-    for throttle in throttles:
+    for throttle in () if getattr(view, "is_counted", False) else throttles:
         if getattr(throttle, "cache", None) is cache:  # not one that the portal has chosen for it
             throttle.cache = shared_cache  # type: ignore[attr-defined] # only SimpleRateThrottle has one
         with suppress(CacheUnavailable):

@@ -109,6 +109,20 @@ def test_many_blanks_take_no_time() -> None:
 
 
 @pytest.mark.usefixtures("birds", "rivers")
+@pytest.mark.parametrize(
+    ("q", "found"),
+    [
+        ("goose \\-Canada", ["birds"]),
+        ('"snow \\"goose"', ["birds"]),
+        ("\\-otter", []),
+        ('goose ""', ["birds"]),
+    ],
+)
+def test_what_is_escaped_is_no_operator(client: Client, q: str, found: list[str]) -> None:
+    assert find(client, q) == found
+
+
+@pytest.mark.usefixtures("birds", "rivers")
 def test_a_lone_quotation_mark_takes_no_time(client: Client) -> None:
     begun = time.process_time()
 

@@ -17,6 +17,8 @@ from django.core.cache.backends.base import BaseCache
 from django.db import close_old_connections, connections
 from django.test import Client, override_settings
 from knox.models import get_token_model
+from rest_framework.settings import api_settings
+from rest_framework.throttling import BaseThrottle
 
 from benchmarks.scale.standbys import Standby, run_standby, wait_until
 from benchmarks.throwaway_postgres import ThrowawayServer
@@ -303,6 +305,27 @@ def test_unknown_names_reach_the_primary_a_few_times_each_second(portal: Portal)
             asked_both += all(map(gt, after, before))
 
     assert 0 < asked_both <= 5 * (1 + int(monotonic() - began_at))
+
+
+@pytest.mark.parametrize("path", ["/en/api/action/datastore_info?id=no", "/en/datastore/no/"])
+def test_a_request_that_is_answered_again_counts_once(
+    portal: Portal, monkeypatch: pytest.MonkeyPatch, path: str
+) -> None:
+    counted = []
+
+    class Count(BaseThrottle):
+        def allow_request(self, request: Any, view: Any) -> bool:
+            counted.append(1)
+            return True
+
+    monkeypatch.setattr(api_settings, "DEFAULT_THROTTLE_CLASSES", [Count])
+    reading._checked_at.extend([0] * 5)
+    asked = Counter()
+    with connections["default"].execute_wrapper(asked):
+        assert open_client().get(path).status_code == 404
+
+    assert asked.tables  # the replica had not found it
+    assert counted == [1]
 
 
 def test_a_revoked_right_holds_at_once(portal: Portal) -> None:

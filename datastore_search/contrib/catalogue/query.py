@@ -104,8 +104,15 @@ def find_plain_words(text: str) -> str:
         word, phrase = match["word"], match["phrase"]
         if phrase is None and (word is None or "*" in word or word in _OPERATORS):
             return ""
-        words.append(re.sub(r"\\(.)", r"\1", word) if word else f'"{phrase}"')
+        if word is None or "\\" in word:  # what is escaped is no operator there, either
+            text = _unescape(phrase if word is None else word).replace('"', " ")
+            word = f'"{text}"'
+        words.append(word)
     return " ".join(words)
+
+
+def _unescape(text: str) -> str:
+    return re.sub(r"\\(.)", r"\1", text)
 
 
 _OPERATORS: Final = frozenset({"AND", "&&", "OR", "||", "NOT"})
@@ -222,7 +229,7 @@ class _Parser:
             }
             compared = {f"{TIMES[field]}__{name}": bound for name, bound in bounds.items() if bound}
             return EVERYTHING & Q(**compared)
-        return self._fields[field](re.sub(r"\\(.)", r"\1", value))
+        return self._fields[field](_unescape(value))
 
     def _parse_time(self, text: str) -> Any:
         """

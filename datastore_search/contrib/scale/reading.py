@@ -57,7 +57,7 @@ def route_request(view: Any, request: Any, *args: Any, **kwargs: Any) -> HttpRes
             written = UNREACHED  # as if the client had written it just now
         else:
             break
-        view.throttle_classes = ()  # its rate is counted
+        view.is_counted = True
         request.user = copy(user)
         vars(request).pop("_cached_user", None)
     is_noted = is_noted and response.status_code < HTTPStatus.BAD_REQUEST
