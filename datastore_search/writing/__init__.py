@@ -16,7 +16,7 @@ from typing import Any
 
 from django.db import connections, router, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.db.utils import IntegrityError
 from django.utils import timezone
 from psycopg import errors
@@ -354,8 +354,12 @@ class Writer:
         self._fields.delete()
         self.resource.aliases.using(self.using).all().delete()
         self._resources.update(table_version=None, primary_key=[], modified_at=timezone.now())
-        TableVersion.objects.using(self.using).filter(pk=table_id).delete()
-        drop_tables_on_commit([table_id], using=self.using)
+        # The records that a load has replaced go, too; not those that one is about to publish.
+        versions = TableVersion.objects.using(self.using).filter(resource=self.resource)
+        published = versions.filter(Q(pk=table_id) | Q(published_at__isnull=False))
+        table_ids = list(published.values_list("pk", flat=True))
+        published.delete()
+        drop_tables_on_commit(table_ids, using=self.using)
         version = self.resource.table_version
         self.counts["deleted"] += version.record_count if version else 0
         self.resource.table_version = None

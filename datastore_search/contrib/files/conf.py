@@ -62,6 +62,14 @@ class FilesSettings(Settings):
         " delete older ones.",
         minimum=timedelta(0),
     )
+    FORMER_RETENTION = Setting(
+        timedelta(days=7),
+        "Time for which the records that a load has replaced are kept, so that staff can [publish"
+        " them again](../how-to/load-files.md#take-a-load-back). It concerns loads that a user"
+        " starts, in the admin or by the API, and the last one of each resource. The records take"
+        " their room on the disk meanwhile. With `timedelta(0)` none are kept.",
+        minimum=timedelta(0),
+    )
     MAX_DOWNLOADS_BYTES = Setting(
         5 * 2**30,
         "Maximum size of all [stored downloads](dump.md#stored-files) together, and of one of them"

@@ -87,7 +87,7 @@ class Load(GuardedModel):
     guarded_fields = frozenset({
         "state", "table_version", "checksum", "record_count", "rows_written",
         "rows_total", "progress", "heartbeat_at", "cancel_requested_at", "notices",
-        "row_error_count", "failure", "started_at", "finished_at",
+        "row_error_count", "failure", "former", "started_at", "finished_at",
     })  # fmt: skip
 
     resource = models.ForeignKey(
@@ -148,6 +148,8 @@ class Load(GuardedModel):
     #: The preview of a draft (``files.publishing.preview``) as JSON; null until there is one.
     preview = models.JSONField(null=True, editable=False)
     failure = models.JSONField(null=True, blank=True, editable=False)
+    #: The version, key and fields that can be published again (``files.publishing.versions``).
+    former = models.JSONField(null=True, blank=True, editable=False)
     #: When the load, or the preview of a draft, was queued for a worker.
     queued_at = models.DateTimeField(null=True, editable=False)
     started_at = models.DateTimeField(_("began"), null=True, editable=False)

@@ -24,7 +24,7 @@ from ..models import RUNNING, Load, LoadState
 MIN_QUEUED_BEFORE_NOTICE = timedelta(seconds=30)
 
 #: Large fields of a load that no page of the admin reads.
-UNLISTED_FIELDS = ("notices", "options", "preview")
+UNLISTED_FIELDS = ("notices", "options", "preview", "former")
 
 #: The command of each backend of tasks, by its module; both were part of django-tasks before.
 _COMMANDS = {

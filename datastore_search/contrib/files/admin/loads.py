@@ -26,11 +26,17 @@ from ....admin.permissions import (
 from ....messages.bidi import show_bidi_controls
 from ....messages.numbers import format_count
 from ....models import Resource
+from ..conf import conf
 from ..jobs import BadRowsChoice, cancel_load, mark_interrupted_loads, retry_load
 from ..jobs.queue import copy_load
 from ..messages.failures import LoadFailed
 from ..models import RUNNING, Load, LoadState
 from ..publishing.bad_rows import write_row_error_report
+from ..publishing.versions import (
+    delete_former_version,
+    find_former_version,
+    publish_former_version,
+)
 from .display import (
     UNLISTED_FIELDS,
     describe_progress,
@@ -115,6 +121,7 @@ class LoadAdmin(ViewableAdmin):
             ("options", accept_uploads(self, self.options_view, self._get_permitted)),
             ("cancel", view(require_POST(self.cancel_view))),
             ("retry", view(require_POST(self.retry_view))),
+            ("former", view(require_POST(self.former_view))),
             ("bad-rows.csv", view(self.bad_rows_view)),
         ):
             address = name if "." in name else f"{name}/"
@@ -142,6 +149,7 @@ class LoadAdmin(ViewableAdmin):
             return super().change_view(request, object_id, form_url, extra_context)
         if load.state == LoadState.DRAFT:
             return redirect("admin:datastore_search_files_load_preview", load.pk)
+        former = find_former_version(load)
         page = Paginator(load.row_errors.all(), BAD_ROWS_PER_PAGE).get_page(request.GET.get("page"))
         return super().change_view(
             request,
@@ -164,6 +172,10 @@ class LoadAdmin(ViewableAdmin):
                 "bad_row_count": format_count(load.row_error_count),
                 "badge": render_badge(load),
                 "address": get_page_address(load.resource),
+                "former": former,
+                "former_count": former and format_count(former.record_count),
+                "former_until": former and load.finished_at + conf.FORMER_RETENTION,
+                "is_taken_back": former and former.pk == load.table_version_id,
             },
         )
 
@@ -212,6 +224,20 @@ class LoadAdmin(ViewableAdmin):
         except LoadFailed as error:
             add_failure_message(request, error)
         return redirect(_CHANGE, load.pk)
+
+    def former_view(self, request: HttpRequest, load_id: int) -> HttpResponse:
+        """Publish the records from before a load again, or those of the load; or delete them."""
+        load = self._get_permitted(request, load_id)
+        try:
+            if "delete" in request.POST:
+                check_permission(request, "delete", load.resource)
+                delete_former_version(load)
+            else:
+                publish_former_version(load, request.user)
+                messages.success(request, gettext("The records are published again."))
+        except LoadFailed as error:
+            messages.error(request, str(error))
+        return redirect(_CHANGE, load_id)
 
     def bad_rows_view(self, request: HttpRequest, load_id: int) -> StreamingHttpResponse:
         load = self._get_permitted(request, load_id, "view")

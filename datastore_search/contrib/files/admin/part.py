@@ -21,6 +21,7 @@ from ....messages.bidi import show_bidi_controls
 from ....models import Resource
 from ..jobs import mark_interrupted_loads
 from ..models import Load
+from ..publishing.versions import find_former_version
 from .display import (
     UNLISTED_FIELDS,
     format_bad_row_count,
@@ -88,7 +89,9 @@ class LoadsOfResource(ResourcePart):
     def build_context(self, resource: Resource | None) -> dict[str, Any]:
         loads = Load.objects.defer(*UNLISTED_FIELDS).filter(resource=resource)
         mark_interrupted_loads(loads)
+        replacing = Load.objects.filter(resource=resource, former__isnull=False).first()
         return {
+            "taken_back": replacing and find_former_version(replacing) and replacing,
             "loads": [
                 {
                     "load": load,

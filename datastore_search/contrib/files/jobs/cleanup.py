@@ -1,9 +1,10 @@
 """
 End a load, and remove the remains of loads: tables, uploads and folders.
 
-A table that a load has replaced, or did not complete, is dropped at once.  A table that lost its
-resource in another way, such as a statement of the portal or a restore that is not complete, is
-dropped after ``RETENTION``; until then it can be restored.
+A table that a load has replaced, or did not complete, is dropped at once, unless staff may publish
+it again (``publishing.versions``).  A table that lost its resource in another way, such as a
+statement of the portal or a restore that is not complete, is dropped after ``RETENTION``; until
+then it can be restored.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ from ..conf import conf
 from ..formats.shortages import find_shortage, is_duckdb_error
 from ..messages.failures import LoadCancelled, LoadFailed, UnexpectedFailure
 from ..models import FINISHED, UPLOADS_FOLDER, Load, LoadState, delete_unneeded_file
+from ..publishing.versions import list_former_tables
 from ..signals import load_failed, resource_loaded
 from ..tables.filling import drop_staging_table, list_staging_tables
 from ..tables.locks import is_running
@@ -180,7 +182,7 @@ def find_leftovers(connection: BaseDatabaseWrapper, kept: set[int]) -> Iterator[
     served = Resource.objects.using(connection.alias).exclude(table_version=None)
     tables = list_record_tables(connection) - kept
     tables -= set(served.values_list("table_version", flat=True))
-    tables -= list_kept_tables(connection).keys()
+    tables -= list_kept_tables(connection).keys() | list_former_tables(tables).keys()
     tables -= _select_tables_being_filled(connection, tables)
     unserved = "No resource serves this table version."
     for table_id in sorted(tables):
@@ -204,7 +206,7 @@ def drop_unserved_tables(connection: BaseDatabaseWrapper, resource: Resource | N
     for served_again in read_unserved_since(connection, stored & set(served)):
         mark_unserved(connection, served_again, None)
     left = (stored | known) - set(served)
-    left -= _select_tables_being_filled(connection, left)
+    left -= _select_tables_being_filled(connection, left) | list_former_tables(left).keys()
     if left:  # one of them may have been published before its load was over
         left -= set(served.all())
     needless = TableVersion.objects.using(connection.alias).filter(

@@ -100,6 +100,7 @@ TEMPLATES: Mapping[str, str | Promise] = {
     "load.resource_changed": _(
         "The fields of the resource changed while the file was being loaded. Load it again."
     ),
+    "load.not_kept": _("The records from before are no longer kept."),
     # For loads whose option is to refuse such rows; the report lists them.
     "load.bad_rows": _("Rows that cannot be loaded: %(count)s. The first: %(row)s"),
     # A bad row: its line, its field unless the whole row is bad, and its value if there is one.

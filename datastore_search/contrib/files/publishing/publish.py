@@ -38,11 +38,11 @@ from ..types.options import LoadOptions, save_options
 from .bad_rows import delete_bad_rows, raise_row_errors, read_row_errors, record_bad_keys
 from .plan import LoadPlan, ProgressReporter, build_plan, compute_fingerprint
 from .rows import find_line, is_wide, render_rows
+from .versions import keep_former_version, serve_version
 
 #: Row errors that a report lists; all of them are counted.
 MAX_REPORTED_ERRORS = 100_000
 _ERRORS_PER_STATEMENT = 2_000
-_FIELDS_PER_STATEMENT = 500
 
 #: Rows, or cells of a wide table, that are copied before a second connection is open.
 _MAX_ROWS_OF_ONE_CONNECTION = 10_000
@@ -200,29 +200,16 @@ def _publish_version(
         resource = Resource.objects.select_for_update().filter(pk=load.resource_id).first()
         if resource is None:
             raise LoadFailed("load.resource_deleted")
-        # What people wrote about a field stays.
-        known, types = {field.name: field for field in resource.fields.all()}, plan.types
-        resource.fields.exclude(name__in=plan.table.names).delete()
-        fields = []
+        keep_former_version(load, resource)
+        fields, types = [], plan.types
         described = zip(plan.table.names, plan.table.labels, strict=True)
         for position, (name, label) in enumerate(described):
-            field = known.get(name) or _build_field(resource, name, label, types[name])
-            field.position, field.type, field.is_sparse = position, types[name], False
-            field.has_order_index = name in indexes.orders
+            field = _build_field(resource, name, label, types[name])
+            field.position, field.has_order_index = position, name in indexes.orders
             fields.append(field)
-        Field.objects.bulk_create(
-            fields,
-            update_conflicts=True,
-            unique_fields=["resource", "name"],
-            update_fields=["position", "type", "is_sparse", "has_order_index"],
-            batch_size=_FIELDS_PER_STATEMENT,
-        )
-        version.published_at = load.finished_at = timezone.now()
         version.fingerprint = compute_fingerprint(load, plan.options, plan.key, settings)
-        version.save()
-        resource.table_version = version
-        resource.primary_key = list(plan.key)
-        resource.save(update_fields=["table_version", "primary_key", "modified_at"])
+        serve_version(resource, version, fields, plan.key)
+        load.finished_at = version.published_at
         save_options(resource, plan.options, units=plan.units)
         record_changes(load.starter, resource, {"added": load.record_count}, plan.connection.alias)
         progress.enter_state(LoadState.READY)

@@ -1,0 +1,121 @@
+"""Switch a resource to other records, and keep for some days what a load of a user has replaced."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from django.db import connections, router
+from django.utils import timezone
+
+from ....database.tables import drop_record_table, has_table
+from ....models import Field, Resource, TableVersion
+from ....writing.history import record_changes
+from ..conf import conf
+from ..messages.failures import LoadFailed
+from ..models import Load
+from ..tables.locks import begin_load_transaction
+
+_FIELDS_PER_STATEMENT: Final = 500
+
+#: What a version decides about a field; what people have written about it stays.
+_DECIDED: Final = ("position", "type", "is_sparse", "has_order_index")
+
+_STORED: Final = [
+    each.attname for each in Field._meta.concrete_fields if each.name not in {"id", "resource"}
+]
+
+#: A version is not dropped as soon as it may no longer be published: somebody may just be doing it.
+_GRACE: Final = timedelta(hours=1)
+
+
+def serve_version(
+    resource: Resource, version: TableVersion, fields: Sequence[Field], key: Sequence[str]
+) -> None:
+    """Let a resource, whose row is locked, serve a version with these fields."""
+    resource.fields.exclude(name__in=[each.name for each in fields]).delete()
+    Field.objects.bulk_create(
+        fields,
+        update_conflicts=True,
+        unique_fields=["resource", "name"],
+        update_fields=_DECIDED,
+        batch_size=_FIELDS_PER_STATEMENT,
+    )
+    version.published_at = timezone.now()
+    version.save()
+    resource.table_version = version
+    resource.primary_key = list(key)
+    resource.save(update_fields=["table_version", "primary_key", "modified_at"])
+
+
+def keep_former_version(load: Load, resource: Resource) -> None:
+    """
+    Keep the version that the load of a user is about to replace, in place of an older one.
+
+    Commands and schedules keep none: they often load the same file again and again.
+    """
+    loads = Load.objects.filter(resource=resource)
+    loads.filter(former__isnull=False).update(former=None)
+    if load.user_id is not None and conf.FORMER_RETENTION and resource.table_version_id:
+        loads.filter(pk=load.pk).update(former=_describe_served(resource))
+
+
+def find_former_version(load: Load) -> TableVersion | None:
+    """Find the version that can be published in place of that which is served, if it is kept."""
+    if not load.former or load.finished_at is None:
+        return None
+    version = TableVersion.objects.filter(pk=load.former["version"]).first()
+    served, is_kept = load.resource.table_version_id, load.finished_at > _begin_retention()
+    if version is None or not is_kept or load.table_version_id not in {served, version.pk}:
+        return None
+    return version if served and has_table(_connect(), version.pk) else None
+
+
+def publish_former_version(load: Load, user: Any) -> None:
+    """
+    Publish the former version again; the version that is served is kept in its place.
+
+    Raises: ``LoadFailed`` with ``load.not_kept``.
+    """
+    with begin_load_transaction(_connect(), load.pk):
+        resource = Resource.objects.select_for_update(of=("self",)).get(pk=load.resource_id)
+        load = Load.objects.select_for_update(of=("self",)).get(pk=load.pk)
+        load.resource = resource
+        if (version := find_former_version(load)) is None:
+            raise LoadFailed("load.not_kept")
+        former: Any = load.former
+        Load.objects.filter(pk=load.pk).update(former=_describe_served(resource))
+        fields = [Field(resource=resource, **each) for each in former["fields"]]
+        serve_version(resource, version, fields, former["key"])
+        record_changes(user, resource, {"added": version.record_count}, _connect().alias)
+
+
+def delete_former_version(load: Load) -> None:
+    """Delete the version at once; if it is being read, the next clean-up does."""
+    if version := find_former_version(load):
+        Load.objects.filter(pk=load.pk).update(former=None)
+        if drop_record_table(_connect(), version.pk):
+            version.delete()
+
+
+def list_former_tables(table_ids: Collection[int]) -> dict[int, datetime]:
+    """Map those of unserved tables that may be published again to the end of that time."""
+    resources = TableVersion.objects.filter(pk__in=table_ids).values("resource")
+    loads = Load.objects.filter(resource__in=resources, former__isnull=False)
+    kept = loads.filter(finished_at__gt=_begin_retention() - _GRACE)
+    ends: Any = kept.values_list("former__version", "finished_at")
+    return {pk: moment + conf.FORMER_RETENTION for pk, moment in ends if pk in table_ids}
+
+
+def _begin_retention() -> datetime:
+    return timezone.now() - conf.FORMER_RETENTION
+
+
+def _connect() -> Any:
+    return connections[router.db_for_write(Load)]
+
+
+def _describe_served(resource: Resource) -> dict[str, Any]:
+    fields = list(resource.fields.values(*_STORED))
+    return {"version": resource.table_version_id, "key": resource.primary_key, "fields": fields}
