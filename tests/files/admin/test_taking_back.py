@@ -65,6 +65,7 @@ def test_the_records_from_before_are_published_again_and_those_of_the_load_too(
 
     assert "The records are published again." in page
     assert "The records of this load (3) are kept until" in page
+    assert '#former">The load is taken back' in admin_client.get(of_resource).content.decode()
     assert read(Client(), load) == (["Blue", "Red"], ["code", "name", "depth"])
     resource = Resource.objects.get(pk=load.resource_id)
     assert resource.primary_key == ["code"]

@@ -91,7 +91,7 @@ class LoadsOfResource(ResourcePart):
         mark_interrupted_loads(loads)
         replacing = Load.objects.filter(resource=resource, former__isnull=False).first()
         return {
-            "taken_back": replacing and find_former_version(replacing) and replacing,
+            "replacing": replacing and find_former_version(replacing) and replacing,
             "loads": [
                 {
                     "load": load,
