@@ -180,6 +180,11 @@ class FieldForm(forms.ModelForm):
         empty_value=None,
         help_text=_("What its words count in the order of results, from the next load on."),
     )
+    is_name = forms.BooleanField(
+        label=_("name of records"),
+        required=False,
+        help_text=_("Its values are the titles of records. Choose one field, or none."),
+    )
 
     class Meta:
         model = Field
@@ -187,10 +192,12 @@ class FieldForm(forms.ModelForm):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.initial["weight"] = self.instance.weight
+        self.initial.update(weight=self.instance.weight, is_name=self.instance.is_name)
 
-    def clean_weight(self) -> int:
-        """Set the weight; one that is not sent stays."""
-        weight: int = self.cleaned_data["weight"] or self.instance.weight
-        self.instance.weight = weight
-        return weight
+    def clean(self) -> None:
+        """Set the members of the data dictionary; a weight that is not sent stays."""
+        super().clean()
+        for name in ("weight", "is_name"):
+            value = self.cleaned_data.get(name)
+            if value is not None and value != getattr(self.instance, name):
+                self.instance.extra_info = {**self.instance.extra_info, name: value}

@@ -74,7 +74,7 @@ class FieldInline(ResourceInline):
 
     def get_fields(self, request: HttpRequest, obj: Resource | None = None) -> list[Any]:
         added = [name for part in parts.values() for name in part.field_columns]
-        return ["name_display", "type", *added, "label", "notes", "weight"]
+        return ["name_display", "type", *added, "label", "notes", "weight", "is_name"]
 
     def has_add_permission(self, request: HttpRequest, obj: Resource | None = None) -> bool:
         """Refuse: loads make the fields."""

@@ -77,8 +77,8 @@ COMMON_SCHEMAS: dict[str, Schema] = {
         "type": "object",
         "description": "The entry of the data dictionary. `label` and `notes` are those for the"
         " language of the path; the translations are members such as `label_fr`. `unit` is what"
-        " the numbers of the field count, and `weight` what its words count in the order of"
-        " results.",
+        " the numbers of the field count, `weight` what its words count in the order of results,"
+        " and `is_name` says whether its values name the records.",
         "properties": {"label": TEXT, "notes": TEXT, "unit": ANY_VALUE, "weight": ANY_VALUE},
         "additionalProperties": ANY_VALUE,
     },

@@ -154,10 +154,10 @@ class Field(GuardedModel):
         weight = self.extra_info.get("weight")
         return weight if isinstance(weight, int) and weight in WEIGHTS else 1
 
-    @weight.setter
-    def weight(self, weight: int) -> None:
-        if weight != self.weight:
-            self.extra_info = {**self.extra_info, "weight": weight}
+    @property
+    def is_name(self) -> bool:
+        """Whether the data dictionary says that its values name the records (``is_name``)."""
+        return self.extra_info.get("is_name") is True
 
     def choose_label(self, plain_language: str) -> LocalText:
         """Choose the label for the active language; plain texts are in ``plain_language``."""

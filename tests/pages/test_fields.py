@@ -50,7 +50,8 @@ def test_the_unit_of_a_field_is_beside_its_type(client: Client, db: None) -> Non
     assert "rate whole number 1 value" in get_fields_text(resource)
     unit = f"<bdi>&lt;€&gt;{'x' * 36}…</bdi>"
     table = client.get(f"/en/datastore/{resource.pk}/").content.decode()
-    assert f"</button> <small>{unit}</small><details><summary>whole number</summary>" in table
+    menu = f"<details name=menu><summary>more</summary><ul><li><small>whole number · {unit}"
+    assert f"</button> <small>{unit}</small>{menu}</small>" in table
     record = client.get(f"/en/datastore/{resource.pk}/r/1/").content.decode()
     assert f"<small>whole number · {unit}</small>" in record
 

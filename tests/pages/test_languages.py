@@ -164,7 +164,7 @@ def test_the_values_of_a_column_say_their_language(client: Client, db: None) -> 
 
     body = page[page.index("<tbody") : page.index("</tbody")]
     assert re.findall(r"<t[^>]*>", body) == [
-        "<tbody>", "<tr>", "<th scope=row>", '<td data-l="a" lang="vi">', '<td data-n="n">',
+        "<tbody>", "<tr>", "<th scope=row>", '<td class=h lang="vi">', '<td data-n="n">',
     ]  # fmt: skip
 
 

@@ -8,13 +8,14 @@ from typing import Any
 import pytest
 from django.test import Client
 from selenium.webdriver import Chrome
+from selenium.webdriver.common.by import By
 
 from datastore_search.contrib.pages import head
 from datastore_search.contrib.pages.head import render_markdown
 from datastore_search.models import Resource
 
 from ..files.builders import make_loaded_resource
-from .test_browser import measure_overflow, set_size
+from .test_browser import measure_overflow, set_size, wait_until
 
 #: Conditions, and the largest page with them, in bytes.
 MAX_PAGE_BYTES = {0: 60_000, 3: 60_000, 20: 83_000}
@@ -52,6 +53,70 @@ def test_a_record_is_a_line_below_headings_that_stay(browser: Chrome, page: str)
         " - table.getBoundingClientRect().top"
     )
     assert 0 <= top <= 2
+
+
+def test_the_name_of_a_record_stays_in_sight_when_a_far_column_sorts(
+    browser: Chrome, page: str
+) -> None:
+    set_size(browser, 768, 900)
+    browser.get(page)
+    button = "thead th:nth-last-child(3) > button"
+    browser.execute_script(f"document.querySelector('{button}').click()")
+    wait_until(browser, lambda: "sort=" in browser.current_url)
+    browser.execute_script("document.querySelector('.datastore-table').scrollLeft = 9999")
+
+    shown = browser.execute_script(
+        "const left = document.querySelector('.datastore-table').getBoundingClientRect().left;"
+        "return [...document.querySelectorAll('.h, tbody th')].map((each) => {"
+        "  const { x, y } = each.getBoundingClientRect();"
+        "  return [each.tagName, Math.round(x - left)];"
+        "})"
+    )
+    assert {(tag, left) for tag, left in shown} == {("TH", 1), ("TD", 81), ("TH", 81)}
+
+
+def test_a_menu_of_a_heading_lies_over_the_records(browser: Chrome, page: str) -> None:
+    set_size(browser, 1440, 900)
+    measure_rows = (
+        "return [...document.querySelectorAll('tr')].map((row) => row.getBoundingClientRect().top)"
+    )
+    for query in ("", "?field.project_code=002"):
+        browser.get(f"{page}{query}")
+        before = browser.execute_script(measure_rows)
+        for position in (2, 14):
+            summary = f"thead th:nth-child({position}) summary"
+            browser.execute_script(f"document.querySelector('{summary}').click()")
+            assert browser.execute_script(measure_rows) == before
+            # Only it is open, and all of it can be seen in the table.
+            menu, table, number = browser.execute_script(
+                "const menus = document.querySelectorAll('thead [open] ul');"
+                "menus[0].scrollIntoView({ block: 'nearest', inline: 'nearest' });"
+                "const table = document.querySelector('.datastore-table');"
+                "const measure = (each) => each.getBoundingClientRect().toJSON();"
+                "return [measure(menus[0]), measure(table), menus.length]"
+            )
+            assert number == 1
+            assert menu["left"] >= table["left"]
+            assert menu["right"] <= table["right"]
+            assert menu["bottom"] <= table["bottom"]
+
+
+def test_the_name_of_a_record_is_the_heading_of_its_card(browser: Chrome, page: str) -> None:
+    set_size(browser, 360, 740)
+    browser.get(page)
+
+    heading = browser.find_element(By.CSS_SELECTOR, "tbody .h a")
+
+    tops = browser.execute_script(
+        "const [row] = document.querySelectorAll('tbody tr');"
+        "return [...row.cells].filter((each) => each.checkVisibility())"
+        ".toSorted((a, b) => a.offsetTop - b.offsetTop).map((each) => each.className)"
+    )
+    assert tops[0] == "h"
+    assert heading.text == "001"
+    heading.click()
+    wait_until(browser, lambda: browser.find_elements(By.CSS_SELECTOR, ".datastore-record"))
+    assert browser.find_element(By.CSS_SELECTOR, "h1").text == "001"
 
 
 def test_a_record_is_a_card_on_a_phone(browser: Chrome, page: str) -> None:

@@ -120,6 +120,31 @@ def test_other_fields_are_not_taken_for_places(client: Client, db: None) -> None
         assert "map/" not in client.get(f"/en/datastore/{resource.pk}/").content.decode()
 
 
+@pytest.mark.parametrize(
+    ("columns", "title"),
+    [
+        ("state,place", "place"),  # all different
+        ("state,kind,name", "name"),  # called a name
+        ("state,kind", "kind"),  # more than one value
+        ("state", "No."),
+    ],
+)
+def test_points_are_titled_by_the_names_of_records(
+    client: Client, db: None, columns: str, title: str
+) -> None:
+    values = {"state": "Utah Utah Utah", "place": "b a c", "kind": "sea sea air", "name": "x y x"}
+    names = columns.split(",")
+    rows = zip(*(values[name].split() for name in names), strict=True)
+    csv = "".join(f"{','.join(row)},{10 + at},106\n" for at, row in enumerate(rows))
+    resource = make_loaded_resource(f"{columns},lat,lon\n{csv}")
+
+    table = parse_table(open_map(client, resource))
+
+    assert table[0][0] == title
+    expected = values[title].split() if title in values else ["1", "2", "3"]
+    assert [row[0] for row in table[1:]] == expected
+
+
 # GeoJSON ------------------------------------------------------------------------------------------
 
 SHAPES = {

@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 from django.test import Client
 
+from datastore_search.messages.availability import ServerFull
 from datastore_search.models import Field, Resource
+from datastore_search.search.reads import profiler
 
 from ..builders import get_ids, make_resource, make_writer_token
 from ..core.writing.tables import Table
@@ -25,6 +27,72 @@ def open_record(client: Client, resource: Resource, key: str, query: Any = None)
 def list_links(response: Any) -> dict[str, str]:
     links = re.findall(r'<a rel="(prev|next)" href="([^"]*)"', response.content.decode())
     return {rel: html.unescape(link) for rel, link in links}
+
+
+# Names --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("csv", "name"),
+    [
+        ("code,name\nb,Huế\na,Đà Lạt\n", "Huế"),
+        ("kind,code,n\nsea,b,1\nsea,a,2\n", "b"),
+        ("n,kind,long\n1,sea,{0}a\n2,sea,{0}b\n".format("x" * 200), "Record 1"),
+        ("code,kind\nb,sea\n,sea\n", "Record 1"),
+        ("n\n7\n8\n", "Record 1"),
+    ],
+)
+def test_a_record_is_called_by_a_text_that_no_other_record_has(
+    client: Client, db: None, csv: str, name: str
+) -> None:
+    resource = make_resource(csv, title="Places")
+
+    page = open_record(client, resource, "1").content.decode()
+
+    assert f"<h1>{name}</h1>" in page
+    assert f"<title>{name} – Places – Datastore</title>" in page
+    assert f'property="og:title" content="{name}"' in page
+    assert f'<li aria-current="page">{name}</li>' in page
+
+
+def test_the_data_dictionary_chooses_the_name_of_a_record(client: Client, db: None) -> None:
+    resource = make_resource("name,number,label\na,12000,<i>\nb,3,\n")
+    resource.fields.filter(name="number").update(extra_info={"is_name": True})
+    assert "<h1>12,000</h1>" in open_record(client, resource, "1").content.decode()
+
+    resource.fields.filter(name="number").update(extra_info={"is_name": "yes"})
+    assert "<h1>a</h1>" in open_record(client, resource, "1").content.decode()
+
+    resource.fields.filter(name="label").update(extra_info={"is_name": True})
+    assert "<h1>&lt;i&gt;</h1>" in open_record(client, resource, "1").content.decode()
+    assert "<h1>Record 2</h1>" in open_record(client, resource, "2").content.decode()
+
+
+def test_a_large_table_has_names_by_the_estimate_of_different_values(
+    client: Client, db: None
+) -> None:
+    rows = "".join(f"{'ab'[n % 2]},place {n}\n" for n in range(1_200))
+
+    page = open_record(client, make_resource(f"kind,place\n{rows}"), "7").content.decode()
+
+    assert "<h1>place 6</h1>" in page
+
+
+def test_a_record_has_no_name_while_values_cannot_be_counted(
+    client: Client, db: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_asked: Any) -> None:
+        raise ServerFull
+
+    monkeypatch.setattr(profiler, "entry", refuse)
+
+    response = open_record(client, make_resource("name\na\nb\n"), "1")
+
+    assert "<h1>Record 1</h1>" in response.content.decode()
+    assert "ETag" not in response
+
+
+# Fields -------------------------------------------------------------------------------------------
 
 
 def test_a_record_has_all_its_fields(client: Client, db: None) -> None:
@@ -72,7 +140,7 @@ def test_the_records_beside_it_are_those_of_the_question(
 ) -> None:
     query = {"field.stage": "active", "sort": "amount desc"}
     page = client.get(f"/en/datastore/{resource.pk}/", query).content.decode()
-    rows = re.findall(r'<th scope=row><a href="([^"]*)">', page)
+    rows = re.findall(r'<a href="(r/[^"]*)">', page)
     assert [re.match(r"r/(\d)/", row)[1] for row in rows] == ["4", "2", "1", "6"]  # type: ignore[index]
 
     second = client.get(f"/en/datastore/{resource.pk}/{html.unescape(rows[1])}")

@@ -23,9 +23,10 @@ from .parsing import open_page, parse_table
 def list_headings(page: str) -> dict[str, tuple[str, str, str]]:
     """Return ``aria-sort``, what the button sets and the type of each heading, by its label."""
     pattern = (
-        r'<th scope=col(?: class=n)?(?: aria-sort="(\w+)")?>'
+        r'<th scope=col(?: class=\w)?(?: aria-sort="(\w+)")?>'
         r'(?:<button form=ask name=set value="([^"]*)">)?'
-        r"<bdi>(.*?)</bdi>(?:</button>)?<details><summary>(.*?)</summary>"
+        r"<bdi>(.*?)</bdi>(?:</button>)?<details name=menu><summary>more</summary><ul><li>"
+        r"<small>([\w ]*)"
     )
     return {
         label: (order, html.unescape(change), kind)
@@ -35,13 +36,56 @@ def list_headings(page: str) -> dict[str, tuple[str, str, str]]:
 
 def list_menu(page: str, label: str) -> dict[str, str]:
     """Return what the buttons of a column's menu set, or where they lead, by their texts."""
-    menu = re.search(rf"<bdi>{label}</bdi></button><details>(.*?)</details>", page)
+    menu = re.search(rf"<bdi>{label}</bdi></button><details name=menu>(.*?)</details>", page)
     assert menu
     buttons = re.findall(r'<button form=ask [^"]*"([^"]*)">([^<]*)</button>', menu[1])
     return {text: html.unescape(change) for change, text in buttons}
 
 
+# Names --------------------------------------------------------------------------------------------
+
+
+def test_the_name_of_a_record_leads_to_its_page(client: Client, db: None) -> None:
+    resource = make_loaded_resource("kind,name,site\nsea,<b>,https://a.example\nsea,,\nsea,c,\n")
+    resource.fields.filter(name="name").update(extra_info={"is_name": True})
+    page = open_page(client, resource, {"sort": "kind"})
+
+    assert '<td class=h><a href="r/1/?sort=kind&amp;at=1">&lt;b&gt;</a>' in page
+    assert re.search(r'<th scope=row>1<td data-l="kind"><i>sea</i><td class=h>', page)
+    assert '<th scope=row><a href="r/2/?sort=kind&amp;at=2">2</a>' in page
+    assert '<td class="e h">–' in page
+    assert "<th scope=col class=h>" in page
+
+    resource.fields.filter(name="name").update(extra_info={})
+    resource.fields.filter(name="site").update(extra_info={"is_name": True})
+    page = open_page(client, resource)
+    assert '<th scope=row><a href="r/1/?at=1">1</a>' in page
+    assert '<td class=h><a href="https://a.example" rel="nofollow noopener">' in page
+
+
+def test_a_table_without_names_has_its_first_text_pinned(client: Client, db: None) -> None:
+    page = open_page(client, make_loaded_resource("n,kind,note\n1,sea,a\n2,sea,a\n3,,a\n"))
+
+    assert page.count("class=p") == 3
+    assert '<th scope=col class=p><button form=ask name=set value="sort=kind">' in page
+    assert '<td class=p data-l="kind"><i>sea</i>' in page
+    assert '<td class="e p">–' in page
+
+
 # Headings -----------------------------------------------------------------------------------------
+
+
+def test_a_heading_describes_its_field_on_hover_and_in_its_menu(client: Client, db: None) -> None:
+    resource = make_loaded_resource("n,name\n1,a\n")
+    field = resource.fields.filter(name="n")
+    field.update(label="Depth", notes='Below "sea"', extra_info={"unit": "m"})
+
+    page = open_page(client, resource)
+
+    assert '<bdi title="m · Below &quot;sea&quot;">Depth</bdi></button>' in page
+    described = "<small>whole number · <bdi>m</bdi><br><bdi>Below &quot;sea&quot;</bdi></small>"
+    assert f"<summary>more</summary><ul><li>{described}" in page
+    assert "<bdi>name</bdi></button>" in page
 
 
 @pytest.mark.parametrize(

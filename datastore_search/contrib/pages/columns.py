@@ -47,7 +47,8 @@ class Column:
     A field as a column; ``kind`` is number, moment or text, ``unit`` what its numbers count.
 
     The languages of the label, the notes and the values are empty where they are unknown or
-    where values are not words.
+    where values are not words.  ``is_name`` is what the data dictionary says.  ``mark`` is the
+    class of its cells: h if it names records, p if it is pinned as the first text, n of numbers.
     """
 
     name: str
@@ -59,6 +60,8 @@ class Column:
     notes_language: str = ""
     value_language: str = ""
     unit: str = ""
+    is_name: bool = False
+    mark: str = field(default="", compare=False)
     is_category: bool = field(default=False, compare=False)
 
     @property
@@ -103,6 +106,7 @@ def build_columns(resource: Resource) -> tuple[Column, ...]:
             notes.language,
             plain_language if kind.has_words else "",
             show_bidi_controls(unit) if isinstance(unit, str) else "",
+            each.is_name,
         )
         columns.append(column)
     return tuple(columns)
@@ -133,8 +137,17 @@ def choose_columns(
     if start >= len(chosen):
         start = 0
     end = min(start + most, len(chosen))
+    shown = [by_name[name] for name in chosen[start:end]]
+    marks = {each.name: "n" for each in shown if each.kind == "number"}
+    if (name := find_name(columns, fields)) in shown:
+        marks[name.name] = "h"
+    elif pinned := next((each.name for each in shown if each.type.is_text), None):
+        marks[pinned] = "p"
     return ColumnChoice(
-        tuple(replace(by_name[name], is_category=name in few) for name in chosen[start:end]),
+        tuple(
+            replace(each, mark=marks.get(each.name, ""), is_category=each.name in few)
+            for each in shown
+        ),
         frozenset(chosen),
         min(start + 1, len(chosen)),
         end,
@@ -144,7 +157,7 @@ def choose_columns(
 
 
 #: Fields of a page that are profiled: those it names, asks for and shows, then the first ones.
-_MAX_PROFILED_FIELDS = 50
+MAX_PROFILED_FIELDS = 50
 
 
 def profile_columns(
@@ -154,7 +167,33 @@ def profile_columns(
     wanted = [*named, *query.facets, *(each.field.name for each in query.conditions)]
     wanted += [each.name for each in (*choose_columns(columns, query).columns, *columns)]
     names = [name for name in dict.fromkeys(wanted) if name in read.relation.types]
-    return find_profiles(read, names[:_MAX_PROFILED_FIELDS])
+    return find_profiles(read, names[:MAX_PROFILED_FIELDS])
+
+
+# Which field names records ------------------------------------------------------------------------
+
+#: What it may be called, the best first, and characters of the longest name.
+_NAMES, MAX_NAME_LENGTH = ("title", "name", "label", "tên", "nom", "nombre"), 200
+
+
+def find_name(columns: Sequence[Column], profiles: Profiles, least: int = 0) -> Column | None:
+    """
+    Find the field that names records: the one that the data dictionary chooses, or else a text.
+
+    Its values are different in all records as far as they are counted, or at ``least`` so many are.
+    A field that is called a name is preferred, then the first.
+    """
+    texts = dict[str, Column]()
+    for column in columns:
+        if column.is_name:
+            return column
+        if profile := profiles.get(column.name) if column.type.is_text else None:
+            distinct, count = profile["distinct"], profile["count"]
+            is_full = "distinct_is_estimated" in profile or distinct == count
+            is_name = is_full and not profile["nulls"] and profile["longest"] <= MAX_NAME_LENGTH
+            if distinct >= least if least else is_name:
+                texts.setdefault(column.name.casefold(), column)
+    return next((texts[each] for each in (*_NAMES, *texts) if each in texts), None)
 
 
 def has_few_values(profile: Mapping[str, Any], most: int) -> bool:

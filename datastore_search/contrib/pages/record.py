@@ -9,11 +9,14 @@ from contextlib import closing, suppress
 from dataclasses import replace
 from typing import Any
 
+from django.utils.translation import gettext as _
+
+from ...messages import shorten
 from ...messages.parameters import InvalidParameters
 from ...messages.requests import UnknownRecord
-from ...search import ID, ConsistentRead, Query, read_answer
+from ...search import ID, ConsistentRead, Query, find_profiles, read_answer
 from ...web.addresses import find_search_path, reverse_in_locale
-from .columns import Column
+from .columns import MAX_NAME_LENGTH, MAX_PROFILED_FIELDS, Column, find_name
 from .maps.map import Map
 from .maps.places import has_map
 from .page import ResourcePageView, add_query_string
@@ -26,7 +29,9 @@ from .records import (
     link_record,
     parse_record,
     render_value,
+    write_name,
 )
+from .values import mark_text
 
 _PLACE = re.compile(r"[1-9][0-9]{0,9}")
 
@@ -69,6 +74,12 @@ class RecordView(ResourcePageView):
         filters = decode_key(resource, key) or ()
         own = PageQuery(query.query_string, Query(limit=None, filters=filters))
         drawn = Map(read, own, columns, {}, "../../").describe() if has_map(columns, {}) else {}
+        texts = [each.name for each in columns if each.type.is_text]
+        is_chosen = any(each.is_name for each in columns)
+        profiles = {} if is_chosen else find_profiles(read, texts[:MAX_PROFILED_FIELDS])
+        column = find_name(columns, profiles or {})
+        name = shorten(write_name(column, record), MAX_NAME_LENGTH)
+        shown = name or _("Record %(id)s") % {"id": record[ID]}
         page_address = reverse_in_locale(self.request, "resource", resource.pk)
         search_path = find_search_path(self.request)
         filters_of_id = json.dumps({ID: int(str(record[ID]))})
@@ -76,7 +87,8 @@ class RecordView(ResourcePageView):
         return {
             "beside": beside,
             "drawing": drawn.get("drawing"),
-            "id": record[ID],
+            "record_name": mark_text(shown, column.value_language if column and name else ""),
+            "is_complete": profiles is not None,
             "members": [
                 (column, None if value is None else render_value(marker, column, value))
                 for column in columns

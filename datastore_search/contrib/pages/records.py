@@ -159,7 +159,7 @@ _EMAIL = re.compile(r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}")
 @dataclass(frozen=True, slots=True)
 class ShownRecord:
     """
-    One record: its ``_id``, the link to its page if there is one, and the HTML of its cells.
+    One record: its ``_id``, the link to its page if no cell has it, and the HTML of its cells.
 
     ``has_more`` says that its page shows more of a value.  A page has hundreds of cells: a template
     would take a tenth of the page's time for them.  ``excerpts`` show what else matches.
@@ -180,6 +180,13 @@ def parse_record(text: bytes) -> dict[str, object]:
     return record
 
 
+def write_name(column: Column | None, record: Mapping[str, object]) -> str:
+    """Write the name of a record, which a column has; empty if it has none."""
+    if column is None or (value := record[column.name]) is None:
+        return ""
+    return show_bidi_controls(format_value(column.type, value)).strip()
+
+
 def _keep_first(pairs: Iterable[tuple[str, object]]) -> dict[str, object]:
     """Keep the first of two members of the same name: a field ``rank`` precedes the rank."""
     members: dict[str, object] = {}
@@ -188,8 +195,6 @@ def _keep_first(pairs: Iterable[tuple[str, object]]) -> dict[str, object]:
     return members
 
 
-_EMPTY_CELL = SafeString("<td class=e>–")
-_EMPTY_NUMBER_CELL = SafeString('<td class="e n">–')
 _ELLIPSIS = SafeString("…")
 _MARKED = re.compile(r"<mark>(.*?)</mark>")
 
@@ -198,13 +203,16 @@ def _write_cells(
     marker: Marker | None,
     columns: Mapping[Column, tuple[SafeString, NumberStyle]],
     record: Mapping[str, object],
-) -> tuple[SafeString, list[Column]]:
-    """Write the beginning of each value, as its column says; list the columns that are cut."""
+    link: str,
+) -> tuple[SafeString, list[Column], str]:
+    """Write the beginning of values; return the columns that are cut, and the link if not used."""
     cells, cut = SafeString(), list[Column]()
     for column, (attributes, style) in columns.items():
         value = record[column.name]
         if value is None:
-            cells += _EMPTY_NUMBER_CELL if column.kind == "number" else _EMPTY_CELL
+            cells += SafeString(
+                f'<td class="e {column.mark}">–' if column.mark else "<td class=e>–"
+            )
             continue
         text = format_value(column.type, value, style)
         content = _mark(marker, column, value, show_bidi_controls(text[:MAX_CELL_LENGTH]))
@@ -213,9 +221,11 @@ def _write_cells(
         if len(text) > MAX_CELL_LENGTH:
             cut.append(column)
             content += _ELLIPSIS
+        if column.mark == "h" and link and text.strip() and not target:
+            content, link = format_html('<a href="{}">{}</a>', link, content), ""
         cell = "<td{}><i>{}</i>" if column.is_category else "<td{}>{}"
         cells += format_html(cell, attributes, content)
-    return cells, cut
+    return cells, cut, link
 
 
 def find_link_target(text: str) -> str:
@@ -296,8 +306,9 @@ def read_record_table(
     address = query.query_string.remove(EMBED)
 
     attributes = {
-        each: format_html(
-            ' data-{}="{}"',
+        each: SafeString(" class=p" if each.mark == "p" else "")
+        + format_html(
+            " class=h" if each.mark == "h" else ' data-{}="{}"',
             {"number": "n", "moment": "m"}.get(each.kind, "l"),
             # The beginning of the label stands in front of each value, on a narrow screen.
             each.label[:_MAX_CELL_LABEL_LENGTH].strip(),
@@ -320,11 +331,11 @@ def read_record_table(
         }
         styled = {column: (attributes[column], styles.get(column, PLAIN)) for column in columns}
         for place, record in enumerate(map(parse_record, texts), offset + 1):
-            cells, cut = _write_cells(marker, styled, record)
-            excerpts = _list_excerpts(marker, record, [*cut, *hidden], cells) if marker else ()
             link = ""
             if page_path is not None:
                 link = link_record(read.resource, address, record, place, f"{page_path}r/")
+            cells, cut, link = _write_cells(marker, styled, record, link)
+            excerpts = _list_excerpts(marker, record, [*cut, *hidden], cells) if marker else ()
             rows.append(ShownRecord(str(record[ID]), link, cells, bool(cut), list(excerpts)))
         total = found.total or 0
         around = sum(len(f'"{name}": ,'.encode()) for name in fields)  # in each JSON text

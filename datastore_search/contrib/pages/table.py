@@ -146,10 +146,8 @@ def build_headings(
             others = [each for each in query.first if each != name]
             menu.append((write_change("first", name, *others), _("Move first")))
             menu.append((write_change("hide", *query.hidden, name), _("Hide")))
-        else:
-            menu = []
-        buttons = format_html_join("", _BUTTON, menu)
-        headings.append(Heading(column, change, aria_sort, note, menu, buttons))
+        buttons = format_html_join("", _BUTTON, menu if note else ())
+        headings.append(Heading(column, change, aria_sort, note, menu if note else (), buttons))
     return headings
 
 

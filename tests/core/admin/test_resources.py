@@ -51,6 +51,18 @@ def test_a_weight_of_a_field_is_kept_in_the_data_dictionary(staff: Client) -> No
         assert resource.fields.all()[0].info == expected
 
 
+def test_the_data_dictionary_chooses_the_field_with_the_names_of_records(staff: Client) -> None:
+    resource = make_resource()
+    address = f"{LIST}{resource.pk}/change/"
+    for sent, expected in (({"fields-0-is_name": "on"}, True), ({}, False)):
+        response = staff.post(address, {**build_form(**build_inlines(resource)), **sent})
+
+        assert response.status_code == 302
+        assert resource.fields.all()[0].info == {"is_name": expected}
+        page = staff.get(address).content.decode()
+        assert bool(re.search("<input [^>]*fields-0-is_name[^>]* checked>", page)) is expected
+
+
 @pytest.mark.needs("files")
 def test_a_resource_is_made_without_a_file(staff: Client) -> None:
     staff.post(ADD, build_form())

@@ -371,19 +371,19 @@ class Map(QuestionDrawing[MapQuery, MapData]):
     def describe_page(self, address: QueryString) -> dict[str, Any]:
         chosen = dict(self.pairs)
         none = Option("", _("no field"))
-        numbers = list_options(self.parser.numbers)
+        numbers, titles = list_options(self.parser.numbers), list_options(self.parser.titles)
         choices = [
             ("lat", _("Latitude"), (none, *numbers)),
             ("lon", _("Longitude"), (none, *numbers)),
             ("geometry", _("or GeoJSON"), (none, *list_options(self.parser.geometries))),
-            ("title", _("Title"), list_options(self.parser.titles)),
+            ("title", _("Title"), (*(() if "title" in chosen else (none,)), *titles)),
         ]
         pages = {
             "resource_title": str(self.resource),
             "choices": [
                 (name, label, options, chosen.get(name, ""))
                 for name, label, options in choices
-                if len(options) > (name != "title")
+                if len(options) > 1
             ],
         }
         if not self.shown or not self.data:

@@ -19,15 +19,14 @@ from ....field_types import NotOfType, dump_json_as_sent, field_types, refuse_co
 from ....filters import Comparison, Condition
 from ....filters.words import remove_diacritics
 from ....messages import shorten
-from ....messages.bidi import show_bidi_controls
 from ....messages.numbers import format_count
 from ....search import ID, ConsistentRead, Profiles, Query, read_answer
 from ...analysis.aggregates import AggregateQuery, Metric, read_aggregate
 from ...analysis.groups import GroupBy
-from ..columns import Column, find_column
+from ..columns import Column, find_column, find_name
 from ..question import Pair, QueryString
-from ..records import encode_key, list_key_fields, parse_record
-from ..values import format_number, format_value
+from ..records import encode_key, list_key_fields, parse_record, write_name
+from ..values import format_number
 
 MAX_LATITUDE, MAX_LONGITUDE = 90, 180
 
@@ -205,9 +204,6 @@ def read_geometry(text: str | None) -> str | None:
 
 PARAMETERS = ("lat", "lon", "geometry", "title")
 
-#: Names of fields with the titles of records, the best first.
-_TITLES = ("title", "name", "label", "tên", "nom", "nombre")
-
 
 @dataclass(frozen=True, slots=True)
 class MapQuery:
@@ -234,7 +230,7 @@ class MapParser:
     def __init__(self, columns: Sequence[Column], profiles: Profiles) -> None:
         self.numbers = [column for column in columns if column.type.is_number]
         self.geometries = [column for column in columns if column.type.name in GEOMETRIES]
-        self.titles = [column for column in columns if column.type.is_text]
+        self.titles = [column for column in columns if column.type.is_text or column.is_name]
         self._columns, self._profiles = columns, profiles
 
     def parse(self, sent: Mapping[str, str]) -> MapQuery | None:
@@ -256,10 +252,8 @@ class MapParser:
         if geometry:
             latitude = longitude = None
         titles = [column for column in self.titles if column != geometry]
-        names = {column.name.casefold(): column for column in reversed(titles)}
-        best = [names[name] for name in _TITLES if name in names]
-        proposed = next(iter([*best, *titles]), None)
-        return MapQuery(latitude, longitude, geometry, title or proposed)
+        title = title or find_name(titles, self._profiles) or find_name(titles, self._profiles, 2)
+        return MapQuery(latitude, longitude, geometry, title)
 
 
 def has_map(columns: Sequence[Column], profiles: Profiles) -> bool:
@@ -406,15 +400,9 @@ class MapReader:
             yield from found.texts
 
     def _build_place(self, record: Record, paths: tuple[Path, ...], position: str) -> MapPlace:
-        column = self.shown.title
-        value = record[column.name] if column else None
-        title = f"{record[ID]}"
-        if column and value not in {None, ""}:
-            title = format_value(column.type, value)
+        title = write_name(self.shown.title, record) or f"{record[ID]}"
         link = self._link(f"r/{encode_key(self.read.resource, record)}/", self.question)
-        return MapPlace(
-            paths, shorten(show_bidi_controls(title), _MAX_TITLE_LENGTH), position, link, link
-        )
+        return MapPlace(paths, shorten(title, _MAX_TITLE_LENGTH), position, link, link)
 
     # Clusters -------------------------------------------------------------------------------------
 
