@@ -101,7 +101,7 @@ QUESTIONS = [
     ),
     Question(
         "What is known about project 002?",
-        [Step("#q", "002"), Step("#q + button"), Step(".datastore-table tbody th a")],
+        [Step("#q", "002"), Step("#q + button"), Step(".datastore-table tbody .h a")],
         ".datastore-record dd",
         ["002", "Vesper Basin flow gauging"],
     ),

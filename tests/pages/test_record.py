@@ -39,6 +39,7 @@ def list_links(response: Any) -> dict[str, str]:
         ("kind,code,n\nsea,b,1\nsea,a,2\n", "b"),
         ("n,kind,long\n1,sea,{0}a\n2,sea,{0}b\n".format("x" * 200), "Record 1"),
         ("code,kind\nb,sea\n,sea\n", "Record 1"),
+        ("site\nhttps://a.example/\nhttps://b.example/\n", "Record 1"),
         ("n\n7\n8\n", "Record 1"),
     ],
 )

@@ -26,6 +26,7 @@ from .records import (
     Marker,
     decode_key,
     encode_key,
+    find_link_target,
     link_record,
     parse_record,
     render_value,
@@ -79,7 +80,8 @@ class RecordView(ResourcePageView):
         profiles = {} if is_chosen else find_profiles(read, texts[:MAX_PROFILED_FIELDS])
         column = find_name(columns, profiles or {})
         name = shorten(write_name(column, record), MAX_NAME_LENGTH)
-        shown = name or _("Record %(id)s") % {"id": record[ID]}
+        has_name = name and not find_link_target(name)
+        shown = name if has_name else _("Record %(id)s") % {"id": record[ID]}
         page_address = reverse_in_locale(self.request, "resource", resource.pk)
         search_path = find_search_path(self.request)
         filters_of_id = json.dumps({ID: int(str(record[ID]))})
@@ -87,7 +89,7 @@ class RecordView(ResourcePageView):
         return {
             "beside": beside,
             "drawing": drawn.get("drawing"),
-            "record_name": mark_text(shown, column.value_language if column and name else ""),
+            "record_name": mark_text(shown, column.value_language if column and has_name else ""),
             "is_complete": profiles is not None,
             "members": [
                 (column, None if value is None else render_value(marker, column, value))
