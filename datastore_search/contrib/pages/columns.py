@@ -138,16 +138,13 @@ def choose_columns(
         start = 0
     end = min(start + most, len(chosen))
     shown = [by_name[name] for name in chosen[start:end]]
-    marks = {each.name: "n" for each in shown if each.kind == "number"}
+    marks = {each.name: "n" if each.kind == "number" else "" for each in shown}
     if (name := find_name(columns, fields)) in shown:
         marks[name.name] = "h"
     elif pinned := next((each.name for each in shown if each.type.is_text), None):
         marks[pinned] = "p"
     return ColumnChoice(
-        tuple(
-            replace(each, mark=marks.get(each.name, ""), is_category=each.name in few)
-            for each in shown
-        ),
+        tuple(replace(each, mark=marks[each.name], is_category=each.name in few) for each in shown),
         frozenset(chosen),
         min(start + 1, len(chosen)),
         end,
@@ -261,11 +258,6 @@ class FacetField:
     is_guessed: bool = False
     is_skewed: bool = False
 
-    @property
-    def group(self) -> str:
-        """What ``_MAX_CHOSEN`` counts."""
-        return "categories" if self.kind is FacetKind.VALUES else self.column.kind
-
 
 def choose_facets(
     columns: Sequence[Column], query: PageQuery, profiles: Profiles, key: Collection[str]
@@ -283,13 +275,17 @@ def choose_facets(
     chosen += [each for each in fields if each.column.name in asked and not each.is_wanted]
     chosen = chosen[: max(MAX_FACETS, len(query.facets))]
     free = [each for each in fields if each.column.name not in key and each not in chosen]
-    useful, numbers = list_useful(free, profiles), Counter(each.group for each in chosen)
+    # What ``_MAX_CHOSEN`` counts.
+    groups = {
+        each: "categories" if each.kind is FacetKind.VALUES else each.column.kind for each in fields
+    }
+    useful, numbers = list_useful(free, profiles), Counter(groups[each] for each in chosen)
     room = MAX_FACETS - len(chosen)
     for most in _MAX_CHOSEN:
         for each in useful:
             is_next = room > 0 and each not in chosen
-            if is_next and numbers[each.group] < most.get(each.group, 0):
-                numbers[each.group] += 1
+            if is_next and numbers[groups[each]] < most.get(groups[each], 0):
+                numbers[groups[each]] += 1
                 room -= 1
                 chosen.append(each)
     # A facet stays in its place when something is chosen in it.
