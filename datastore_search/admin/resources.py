@@ -38,8 +38,9 @@ from .permissions import (
 )
 from .translations import handle_translation, link_translations
 
-#: The inputs of a field: its key, its resource, its type for the next load, its label, its notes.
-_INPUTS_OF_FIELD = 5
+#: The inputs of a field: its key, its resource, its type for the next load, its label, its notes,
+#: its weight, and whether it is the name of records.
+_INPUTS_OF_FIELD = 7
 
 
 class FieldFormSet(LabelledFormSet):
