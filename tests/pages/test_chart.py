@@ -203,24 +203,105 @@ def test_records_without_a_value_have_a_bar_after_the_axis(client: Client, db: N
 
 
 def test_a_chart_is_proposed(client: Client, survey: Resource) -> None:
+    """Each day has two records: to count them would say nothing."""
     response = open_chart(client, survey)
 
-    assert parse_table(response)[0] == ["day", "open", "closed", "empty"]
+    assert parse_table(response)[0] == ["day", "empty", "closed", "open", "Records"]
     proposals = re.findall(
         '<li><a href="([^"]*)"><bdi>(.*?)</bdi></a></li>',
         response.content.decode().partition('id="proposals"')[2],
     )
     assert [title for _link, title in proposals] == [
-        "Number of records by stage, split by day, per year",
-        "Number of records by stage",
-        "Number of records by day, per month",
+        "Mean of budget by stage, split by day, per year",
+        "Mean of budget by stage",
+        "Mean of budget by day, per month",
         "Number of records by budget",
+        "Number of records by stage",
         "Sum of budget by day, per month",
-        "Sum of budget by stage",
     ]
     for link, _title in proposals:
         path = f"/en/datastore/{survey.pk}/chart/{html.unescape(link)}"
         assert client.get(path).status_code == 200
+
+
+def make_table(header: str, *columns: Any, count: int = 60) -> Resource:
+    """Load records whose values are written by functions of their numbers."""
+    rows = (",".join(str(column(n)) for column in columns) for n in range(count))
+    return make_loaded_resource("\n".join([header, *rows]))
+
+
+def write_day(n: int) -> str:
+    """Write a day that more and more records have."""
+    return f"{2024 - (int((60 - n) ** 0.5) % 8)}-0{n % 9 + 1}-1{n % 7}"
+
+
+@pytest.mark.parametrize(
+    ("header", "columns", "title"),
+    [
+        ("n,city,cost", [str, lambda n: f"city {n}", lambda n: n * n], "Number of records by cost"),
+        (
+            "town,note,day",
+            [lambda n: f"t{n % 4}", lambda n: "" if n % 8 else f"note {n % 3}", write_day],
+            "Number of records by day, per quarter, split by town",
+        ),
+        (
+            "paid,town,code,size",
+            [lambda n: str(n % 2 == 0), lambda n: f"t{n % 7 // 2}", lambda n: f"c{n % 30}", str],
+            "Number of records by town",
+        ),
+        (
+            "day,station,lat,heat",
+            [
+                lambda n: f"2024-{n // 3 % 10 + 1:02}-01", lambda n: f"s{n % 3}",
+                lambda n: 40 + n / 9, lambda n: n % 17 - 3.5,
+            ],
+            "Mean of heat by day, per month, split by station",
+        ),
+        ("year,people", [lambda n: 1950 + n, lambda n: 900 + n * n], "Mean of people by year"),
+        (
+            "term,id,seats",
+            [lambda n: f"{2010 + n % 6}/{11 + n % 6}", lambda n: 900 - 3 * n, lambda n: n * n],
+            "Mean of seats by term",
+        ),
+    ],
+)  # fmt: skip
+def test_the_proposed_chart_says_something(
+    client: Client, db: None, header: str, columns: Any, title: str
+) -> None:
+    """It is by time or a category, not by a key or a text of which each record has its own."""
+    response = open_chart(client, make_table(header, *columns))
+
+    assert f"<h2><bdi>{title}</bdi></h2>" in response.content.decode()
+    assert len(parse_table(response)) > 1
+
+
+def test_no_chart_is_proposed_by_a_key(client: Client, db: None) -> None:
+    resource = make_table("id,name", lambda n: n, lambda n: f"name {n}")
+
+    assert "No field suits a chart." in extract_text(open_chart(client, resource))
+    assert parse_table(open_chart(client, resource, {"by": "name"}))[1:]
+
+
+def test_what_was_proposed_goes_when_the_question_changes(client: Client, db: None) -> None:
+    town, kind = (lambda n: f"t{n % 3}"), (lambda n: f"k{(n + n // 7) % 5}")
+    resource = make_table("town,kind,day", town, kind, write_day)
+    page = open_chart(client, resource).content.decode()
+    asked = open_chart(client, resource, {"field.town": "t1", "from.day": "2024-02-01"})
+
+    assert "by day, per quarter, split by town</bdi></h2>" in page
+    for form in ('id="ask"', 'class="datastore-search"', 'class="datastore-facets"'):
+        sent = page.partition(form)[2].partition("</form>")[0]
+        assert not re.findall('name="(?:by|per|split|show|as)"', sent)
+    assert "by day, per day, split by kind</bdi></h2>" not in page
+    assert re.search("by day, per (month|day), split by kind</bdi></h2>", asked.content.decode())
+
+
+def test_the_series_of_years_are_in_their_order(client: Client, db: None) -> None:
+    resource = make_table("kind,year", lambda n: f"k{n % 2}", lambda n: 2020 + n * 7 % 10 // 3)
+
+    assert parse_table(open_chart(client, resource, {"by": "kind", "split": "year"}))[0] == [
+        "kind", "2020", "2021", "2022", "2023",
+    ]  # fmt: skip
 
 
 def test_the_question_holds(client: Client, survey: Resource) -> None:
@@ -245,7 +326,7 @@ def test_the_question_holds(client: Client, survey: Resource) -> None:
     assert '<bdi>stage: OPEN</bdi><button form=ask name=set value="-field.stage=OPEN"' in page
     asking = page.partition('id="ask"')[2].partition("</form>")[0]
     assert dict(re.findall('name="([^"]*)" value="([^"]*)"', asking)) == {
-        **dict(hidden), "show": "count", "by": "kind", "per": "each",
+        **dict(hidden), "by": "kind",
     }  # fmt: skip
 
 

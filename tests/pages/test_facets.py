@@ -268,6 +268,16 @@ def test_a_facet_of_many_values_shows_ten_of_them(client: Client, db: None) -> N
     assert [note.split(" · ")[0] for note in found.notes] == ["10 of 58 values"]
 
 
+def test_years_are_in_their_order(client: Client, db: None) -> None:
+    rows = "".join(f"{2011 + n * n % 9},{2011 + n * n % 7}/{12 + n * n % 7}\n" for n in range(60))
+    facets = parse_facets(open_page(client, make_loaded_resource(f"year,term\n{rows}")))
+
+    years = [each.split()[0] for each in facets["year"].boxes.values()]
+    terms = [each.split()[0] for each in facets["term"].boxes.values()]
+    assert years == ["2011", "2012", "2015", "2018"]
+    assert terms == ["2011/12", "2012/13", "2013/14", "2015/16"]
+
+
 def test_bars_are_as_long_as_their_numbers_and_empty_has_one(client: Client, db: None) -> None:
     resource = make_loaded_resource("t,n\n" + "a,1\n" * 75 + "b,1\n" * 25 + ",1\n" * 50)
 

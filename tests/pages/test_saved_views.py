@@ -413,6 +413,23 @@ def test_the_first_view_is_a_picture_where_nothing_is_asked(
     assert "datastore-first-view" not in asked
 
 
+def test_the_picture_of_a_shared_link_is_the_first_view(
+    client: Client, token: str, cities: Resource
+) -> None:
+    query = "show=sum&of=people&by=city"
+    save(client, token, cities, view_type="recline_graph_view", query=query)
+    path = f"http://testserver/en/datastore/{cities.pk}/chart/"
+
+    def find_picture(address: str) -> str:
+        page = client.get(f"/en/datastore/{cities.pk}/{address}").content.decode()
+        (picture,) = re.findall('<meta property="og:image" content="([^"]*)">', page)
+        return unescape(picture)
+
+    assert find_picture("") == f"{path}?{query}&format=png"
+    assert find_picture("?q=Vinh") == f"{path}?q=Vinh&format=png"
+    assert find_picture("chart/?by=year") == f"{path}?by=year&format=png"
+
+
 def test_a_view_of_deleted_fields_shows_what_remains_and_says_so(
     client: Client, token: str, cities: Resource
 ) -> None:

@@ -22,6 +22,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from ...field_types import FieldType, Ordered, field_types
+from ...filters import Comparison, Condition, In
 from ...messages.bidi import show_bidi_controls
 from ...messages.numbers import format_count
 from ...messages.parameters import UnknownField
@@ -193,6 +194,20 @@ def find_name(columns: Sequence[Column], profiles: Profiles, least: int = 0) -> 
     return next((texts[each] for each in (*_NAMES, *texts) if each in texts), None)
 
 
+def narrow_profiles(profiles: Profiles, conditions: Iterable[Condition]) -> Profiles:
+    """Keep in profiles what conditions leave of fields: one value, or the dates from an end."""
+    narrowed = {name: {**profile} for name, profile in profiles.items()}
+    for each in conditions:
+        match each:
+            case In(name, (_,)) | Comparison(name, "ieq", _) if name in narrowed:
+                narrowed[name] |= {"distinct": 1, "nulls": 0}
+            case Comparison(name, "gt" | "gte" | "lt" | "lte" as operator, value):
+                end, choose = ("min", max) if operator.startswith("g") else ("max", min)
+                if isinstance(found := narrowed.get(name, {}).get(end), str):
+                    narrowed[name][end] = choose(found, str(value))
+    return narrowed
+
+
 def has_few_values(profile: Mapping[str, Any], most: int) -> bool:
     """Return whether values are few, short, and on average at least twice there."""
     distinct: int = profile["distinct"]
@@ -220,7 +235,10 @@ MAX_CATEGORIES = 1_000
 _USEFUL_VALUES = range(3, 51)
 
 #: Names of whole numbers that identify records.
-_KEY_NAME = re.compile(r"(^|_| )(id|key|no|nr|number|uuid)$|^_?id_", re.IGNORECASE)
+KEY_NAME = re.compile(r"(^|_| )(id|key|no|nr|number|uuid)$|^_?id_", re.IGNORECASE)
+
+#: Whole numbers that are years if all values of a field are among them.
+_YEARS = range(1800, 2101)
 
 #: The share of all records in one bar, from which a histogram shows nothing else.
 _SKEWED_SHARE = 0.75
@@ -247,8 +265,8 @@ class FacetField:
     A field with the kind of its facet; it is ``wanted`` if the address names it.
 
     Its values ``can_be_searched`` if it is a text, and named first.  Nothing is known of them if it
-    ``is_guessed``.  Ranges of equal width would put nearly all records into one if it
-    ``is_skewed``.
+    ``is_guessed``.  Most records lack it if it ``is_sparse``.  Ranges of equal width would put
+    nearly all of them into one if it ``is_skewed``.
     """
 
     column: Column
@@ -256,6 +274,7 @@ class FacetField:
     is_wanted: bool = False
     can_be_searched: bool = False
     is_guessed: bool = False
+    is_sparse: bool = False
     is_skewed: bool = False
 
 
@@ -307,7 +326,8 @@ def list_facet_fields(
             kind = FacetKind.VALUES if is_text else kind or FacetKind.TEXT
         if kind:
             is_first = is_text and wanted[:1] == (column.name,)
-            states = is_wanted, is_first, profile is None, is_skewed(column, profile)
+            is_sparse = profile is not None and profile["nulls"] > profile["count"]
+            states = is_wanted, is_first, profile is None, is_sparse, is_skewed(column, profile)
             fields.append(FacetField(column, kind, *states))
     return fields
 
@@ -336,15 +356,22 @@ def is_skewed(column: Column, profile: Mapping[str, Any] | None) -> bool:
     return len(counts) > 1 and max(counts) > _SKEWED_SHARE * sum(counts)
 
 
+def is_year(column: Column, profile: Mapping[str, Any] | None) -> bool:
+    has_ends = column.type.is_integer and profile and "min" in profile
+    return bool(has_ends) and all(int((profile or {})[end]) in _YEARS for end in ("min", "max"))
+
+
 def list_useful(fields: Sequence[FacetField], profiles: Profiles) -> list[FacetField]:
     """List the fields that divide records, and are not their key, the most useful first."""
     useful = []
     for each in fields:
         column, profile = each.column, profiles.get(each.column.name)
         count, distinct = (profile["count"], profile["distinct"]) if profile else (0, 0)
-        if profile and column.type.is_integer and distinct == count and "min" in profile:
+        are_different = distinct == count or (profile and profile.get("distinct_is_estimated"))
+        is_whole = column.type.is_integer and not is_year(column, profile)
+        if profile and is_whole and are_different and "min" in profile:
             is_sequence = int(profile["max"]) - int(profile["min"]) + 1 == count
-            is_useful = not is_sequence and not _KEY_NAME.search(column.name)
+            is_useful = not is_sequence and not KEY_NAME.search(column.name)
         else:
             is_useful = not profile or bool(count and distinct + bool(profile["nulls"]) > 1)
         useful += [each] if is_useful else []
@@ -354,7 +381,7 @@ def list_useful(fields: Sequence[FacetField], profiles: Profiles) -> list[FacetF
 def _rank(field: FacetField, profiles: Profiles) -> tuple[int, bool, bool, int]:
     """Rank by kind, fields that most records lack behind others, times of day behind days."""
     profile, kind = profiles.get(field.column.name), field.column.type
-    is_sparse = profile is not None and profile["nulls"] > profile["count"]
+    is_sparse = field.is_sparse
     if field.kind is not FacetKind.VALUES or not profile:
         return field.kind, is_sparse, kind.is_timestamp or (kind.is_moment and not kind.has_day), 0
     values = profile["distinct"] + bool(profile["nulls"])

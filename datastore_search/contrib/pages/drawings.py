@@ -25,7 +25,7 @@ from ...search import ConsistentRead, Query
 from ...web.caching import set_cache_headers
 from .charts.png import can_draw_png, draw_png
 from .charts.query import ChartQuery
-from .columns import Column, choose_columns, profile_columns
+from .columns import Column, choose_columns, narrow_profiles, profile_columns
 from .head import build_chips, describe_head
 from .maps.places import MapQuery
 from .page import ResourcePageView
@@ -97,7 +97,8 @@ class QuestionDrawing(ABC, Generic[Shown, Data]):
         self.shown: Shown | None = None
         self.data: Data | None = None
         self.profiles = profile_columns(read, query, columns, parameters.values())
-        self.parser = self.parser_class(columns, self.profiles or {})
+        narrowed = narrow_profiles(self.profiles or {}, query.search.filters)
+        self.parser = self.parser_class(columns, narrowed)
         try:
             self.shown = self.parser.parse(parameters)
             if self.shown and not self.errors:
@@ -204,7 +205,10 @@ class DrawingView(ResourcePageView):
             set_cache_headers(self.request, response, private=resource.private, vary=("Cookie",))
             return response
         search = replace(query.search, sort=())
-        shown = replace(query, query_string=asked, search=search, fields=(), hidden=())
+        # What is proposed goes with the question, what was sent stays.
+        own = (pair for pair in drawing.pairs if pair[0] in self.request.GET)
+        kept = QueryString((*drawing.question.pairs, *own))
+        shown = replace(query, query_string=kept, search=search, fields=(), hidden=())
         context: dict[str, Any] = {
             "chips": build_chips(shown, columns),
             "whole_address": asked.link,

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from decimal import Decimal
 from typing import Any
 
 from django.utils.translation import gettext as _
@@ -21,6 +22,7 @@ from ...web.addresses import reverse_in_locale
 from ..analysis.facets import Facet, read_facets
 from ..analysis.groups import GroupBy
 from ..analysis.spelling import MAX_RARE_RECORDS, NO_SUGGESTIONS, suggest_queries
+from .charts.periods import TextPeriods
 from .columns import (
     MAX_VALUE_LENGTH,
     Column,
@@ -238,6 +240,12 @@ class _Builder:
                 listed = [
                     each for number, each in enumerate(values) if number < most or each.is_checked
                 ]
+                # The most frequent years, in their order.
+                texts = [each.value for each in listed]
+                periods = TextPeriods.find(texts) if "".join(texts)[:1].isdigit() else None
+                if periods or column.type.is_number:
+                    order: Callable[[str], Any] = periods.parse if periods else Decimal
+                    listed.sort(key=lambda each: order(parse_typed_value(column.type, each.value)))
                 is_cut = counts.distinct > len(counts.values) or len(values) > len(listed)
                 empty = self._build_empty(column, counts)
                 bars = [int(each.number) for each in (*values, empty) if each and each.number]

@@ -362,9 +362,12 @@ def describe_head(question: PageQuestion, present: str) -> dict[str, Any]:
     if path := find_path(request, "chart", resource.pk):
         tabs.append(("chart", _("Chart"), path + drawn))
         if find_spec("resvg_py") and not resource.private:
-            own = request.path if present in ("chart", "compare", "map") else path
-            address = whole.remove(*OF_TABLE).replace("format", "png").query
-            picture = request.build_absolute_uri(own + address)
+            is_drawn = present in ("chart", "compare", "map")
+            own = request.path if is_drawn else path
+            asked = query.query_string.remove(*OF_TABLE)
+            if views and not (is_drawn or request.GET or views[0].kind.page == "resource"):
+                own, asked = views[0].path, QueryString(views[0].pairs)
+            picture = request.build_absolute_uri(own + asked.replace("format", "png").query)
     groupable = [column for column in question.columns if not column.type.is_nested]
     if len(groupable) > 1 and (path := find_path(request, "compare", resource.pk)):
         tabs.append(("compare", _("Compare"), path + drawn))

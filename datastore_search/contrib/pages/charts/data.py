@@ -329,6 +329,8 @@ def _choose_series(
     keys = sorted(sizes, key=lambda key: sizes[key], reverse=True)
     is_each = split.step == EACH and not split.periods
     listed = keys[: MAX_SERIES + 1] if is_each else keys
+    if is_each and split.column.type.is_number:
+        listed.sort(key=lambda key: (key is None, Decimal(str(key or 0))))
     found = [each for each in list_values(split, listed, rows, "split") if each.key in sizes]
     every = {each.key: each for each in found}
     if len(found) <= MAX_SERIES:

@@ -19,13 +19,16 @@ from ....messages.parameters import InvalidParameter
 from ...analysis.errors import InvalidChartChoice, UngroupableField, UnsupportedOption
 from ...analysis.groups import INTERVALS, GroupBy
 from ..columns import (
+    KEY_NAME,
     Column,
     FacetKind,
     find_kind,
     is_skewed,
+    is_year,
     list_facet_fields,
     list_useful,
 )
+from ..maps.places import list_degree_fields
 from ..question import Pair
 from ..values import Phrase, capitalize_phrase, compose_phrase, mark_text
 from .periods import TextPeriods
@@ -70,6 +73,9 @@ _DAYS = {"day": 1, "month": 30.5, "quarter": 91.5}
 _MAX_PERIODS, _MAX_SPLIT_PERIODS = 62, 8
 
 _MAX_PROPOSALS = 6
+
+#: Values of a category that is proposed before others, counting none as one.
+_CATEGORY_VALUES = range(3, 31)
 
 #: Choices that a message names.
 _MAX_NAMED = 20
@@ -230,13 +236,14 @@ class ChartParser:
             proposed = next((c for c in self._propose(None) if c.by.column != split), None)
             if not proposed:
                 return None
-            by = proposed.by.column
-            if "split" not in sent and proposed.split:
-                split = proposed.split.column
+            by, own = proposed.by.column, proposed.split
+            split = own.column if own and "split" not in sent else split
+            figure, of = (figure, of) if figure or of else (proposed.figure, proposed.of)
         if figure in {"", "count"}:
             figure, of = "count", None
         elif not of:
-            of = next((each for each in self.measurable if each != by), self.measurable[0])
+            keys_last = sorted(self.measurable, key=lambda each: bool(KEY_NAME.search(each.name)))
+            of = next((each for each in keys_last if each != by), keys_last[0])
         return self._build(figure, of, by, split, sent)
 
     def propose(self, shown: ChartQuery | None) -> list[ChartQuery]:
@@ -245,25 +252,59 @@ class ChartParser:
         return charts[:_MAX_PROPOSALS]
 
     def _propose(self, shown: ChartQuery | None) -> Iterator[ChartQuery]:
-        """Propose charts by a date and a category, that of a chart first, then by a number."""
-        fields = list_useful(list_facet_fields(self.groupable, self._profiles), self._profiles)
-        useful = [each.column for each in fields]
-        known = [each for each in fields if not each.is_guessed]
-        values = [each.column for each in known if each.kind is FacetKind.VALUES]
+        """
+        Propose charts by time and a category, that of a chart first, then by a number.
+
+        None is by a field that most records lack, or by a text with nearly as many values as
+        records.  The figure is a mean where each step of time or category has as many records.
+        """
+        profiles, fields = self._profiles, list_facet_fields(self.groupable, self._profiles)
+        fields = [each for each in list_useful(fields, profiles) if not each.is_sparse]
+        fields = [each for each in fields if each.is_guessed or each.kind is not FacetKind.TEXT]
+        times = [each.column for each in fields if self._is_time(each.column)]
+        others = [each for each in fields if each.column not in times]
+        times = sorted(times, key=lambda each: not each.type.has_day)[:1]
+        sizes = {name: each["distinct"] + bool(each["nulls"]) for name, each in profiles.items()}
+        values = [each.column for each in others if each.kind is FacetKind.VALUES]
+        values = [each for each in values if each.name in sizes]
         if shown and shown.by.column in values:
             values.insert(0, shown.by.column)
-        dates = [each for each in useful if each.type.has_day][:1]
-        numbers = [each for each in useful if each in self.measurable and each not in values][:1]
-        for date_, category in zip(dates, values, strict=False):
-            yield self._build("count", None, date_, category)
+        splits = [each for each in values if sizes[each.name] < _CATEGORY_VALUES.stop]
+        categories = [each for each in splits if sizes[each.name] in _CATEGORY_VALUES]
+        axes = [*categories[:1], *times]
+        degrees = list_degree_fields({each.name: each.type.name for each in self.measurable})
+        numbers = [each.column for each in others if each.column in self.measurable]
+        numbers = [each for each in numbers if each not in values and each.name not in degrees]
+        numbers = [each for each in numbers if not KEY_NAME.search(each.name)][:1]
+        is_even = numbers and axes and self._is_even(axes[-1])
+        figure, of = ("avg", numbers[0]) if is_even else ("count", None)
+        for time, category in zip(times, splits, strict=False):
+            yield self._build(figure, of, time, category)
             if shown:
-                yield self._build("count", None, category, date_)
-        for by in [*values[:1], *dates, *numbers]:
+                yield self._build(figure, of, category, time)
+        yield from (self._build(figure, of, by) for by in axes)
+        known = [each.column for each in fields if each.column not in self.measurable]
+        for by in [*numbers, *values[:1], *known[:1]]:
             yield self._build("count", None, by)
-        for by in [*dates, *values[:1]] if numbers else ():
+        for by in reversed(axes) if numbers else ():
             yield self._build("sum", numbers[0], by)
-        for by in [*useful, *self.groupable][:1]:
-            yield self._build("count", None, by)
+
+    def _is_time(self, column: Column) -> bool:
+        """Return whether values are days, years, or texts that sort like time."""
+        profile = self._profiles.get(column.name, {})
+        texts = [each["value"] for each in profile.get("top", ()) if column.type.is_text]
+        return column.type.has_day or is_year(column, profile) or bool(TextPeriods.find(texts))
+
+    def _is_even(self, column: Column) -> bool:
+        """Return whether each value, or each step of time, has as many records, within a tenth."""
+        profile = self._profiles.get(column.name, {"count": 0, "distinct": 1})
+        most = profile["top"][0]["count"] if "top" in profile else not column.type.has_day
+        # The first and the last step may be incomplete.
+        counts = profile.get("histogram", {}).get("counts", ())[1:-1] or (0, 10)
+        is_even = max(counts) - min(counts) <= max(1, max(counts) / 10)
+        return 0 < profile["distinct"] * most <= 1.1 * profile["count"] or (
+            column.type.has_day and is_even
+        )
 
     def _build(
         self,
@@ -292,6 +333,7 @@ class ChartParser:
         profile = self._profiles.get(column.name, {})
         if not suits_step(column, step):
             has_values = find_kind(column, profile or None) is FacetKind.VALUES
+            has_values = has_values or is_year(column, profile)
             step = RANGES if column.type.is_number and not has_values else EACH
             step = "year" if column.type.has_day else step
             if column.type.has_day:
