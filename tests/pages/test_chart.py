@@ -129,9 +129,9 @@ def test_every_figure_is_shown(
     ("step", "labels"),
     [
         ("year", ["2016", "2017", "2018", "2019", "2020"]),
-        ("quarter", ["2016 Q1", "2016 Q2", "2016 Q3", "2016 Q4", "2017 Q1"]),
-        ("month", ["2016-01", "2016-02", "2016-03", "2016-04", "2016-05"]),
-        ("week", ["2015-12-28", "2016-01-04", "2016-01-11", "2016-01-18", "2016-01-25"]),
+        ("quarter", ["Q1 2016", "Q2 2016", "Q3 2016", "Q4 2016", "Q1 2017"]),
+        ("month", ["Jan 2016", "Feb 2016", "Mar 2016", "Apr 2016", "May 2016"]),
+        ("week", ["Dec 28, 2015", "Jan 4, 2016", "Jan 11, 2016", "Jan 18, 2016", "Jan 25, 2016"]),
     ],
 )
 def test_periods_have_no_gaps(
@@ -143,6 +143,29 @@ def test_periods_have_no_gaps(
     assert sum(int(row[1]) for row in rows if row[1] != "–") == 60
 
 
+@pytest.mark.parametrize(
+    ("language", "step", "labels"),
+    [
+        ("de", "quarter", ["Q1 2016", "Q2 2016"]),
+        ("fr", "month", ["janv. 2016", "févr. 2016"]),
+        ("vi", "month", ["thg 1 2016", "thg 2 2016"]),
+        ("ar", "month", ["يناير 2016", "فبراير 2016"]),
+        ("es", "week", ["28 dic 2015", "4 ene 2016"]),
+    ],
+)
+def test_periods_are_written_as_the_language_does(
+    client: Client, survey: Resource, language: str, step: str, labels: list[str]
+) -> None:
+    response = open_chart(client, survey, {"by": "day", "per": step}, language)
+
+    assert [row[0] for row in parse_table(response)[1:3]] == labels
+    assert next(bar.partition(" · ")[0] for bar in list_bars(response)) == labels[0]
+    # A file has them in a form that sorts.
+    query = {"by": "kind", "split": "day", "per": "quarter", "format": "csv"}
+    file = open_chart(client, survey, query, language).content.decode()
+    assert {"2017-Q2", "2018-Q1"} <= {*re.findall("20[^,]*", file)}
+
+
 @pytest.mark.parametrize(("kind", "zone"), [("timestamp", ""), ("timestamptz", "Z")])
 def test_hours_have_no_gaps(client: Client, db: None, kind: str, zone: str) -> None:
     rows = f"2020-02-29T22:10:00{zone}\n2020-03-01T01:59:00{zone}\n"
@@ -151,16 +174,16 @@ def test_hours_have_no_gaps(client: Client, db: None, kind: str, zone: str) -> N
     response = open_chart(client, resource, {"by": "t", "per": "hour"})
 
     assert parse_table(response)[1:] == [
-        ["2020-02-29 22:00", "1"],
-        ["2020-02-29 23:00", "–"],
-        ["2020-03-01 00:00", "–"],
-        ["2020-03-01 01:00", "1"],
+        ["Feb 29, 2020 22:00", "1"],
+        ["Feb 29, 2020 23:00", "–"],
+        ["Mar 1, 2020 00:00", "–"],
+        ["Mar 1, 2020 01:00", "1"],
     ]
 
 
 def test_a_step_is_chosen_by_the_span_of_the_dates(client: Client, db: None) -> None:
     for last, label in {
-        "2020-02-01": "2020-01-02", "2022-01-01": "2020-01", "2030-01-01": "2020 Q1",
+        "2020-02-01": "Jan 2, 2020", "2022-01-01": "Jan 2020", "2030-01-01": "Q1 2020",
         "2050-01-01": "2020",
     }.items():  # fmt: skip
         resource = make_loaded_resource(f"d\n2020-01-02\n{last}\n")
@@ -196,8 +219,8 @@ def test_records_without_a_value_have_a_bar_after_the_axis(client: Client, db: N
 
     response = open_chart(client, resource, {"by": "d"})
 
-    assert parse_table(response)[1:] == [["2020-01-01", "1"], ["2020-01-02", "1"], ["empty", "2"]]
-    assert list_bars(response) == ["2020-01-01 · 1", "2020-01-02 · 1", "empty · 2"]
+    assert parse_table(response)[1:] == [["Jan 1, 2020", "1"], ["Jan 2, 2020", "1"], ["empty", "2"]]
+    assert list_bars(response) == ["Jan 1, 2020 · 1", "Jan 2, 2020 · 1", "empty · 2"]
     assert ">empty</text>" in response.content.decode()
     assert '<a href="../?empty.d=yes">' in response.content.decode()
 

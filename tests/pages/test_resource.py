@@ -337,6 +337,30 @@ def test_a_page_says_where_its_data_come_from(client: Client, resource: Resource
         ("", "Office &lt;of&gt; Water"),
         ("mailto:ann@example.org", "Ann"),
         ("", "water, a,b"),
-        ("", "Jan. 31, 2019"),
+        ("", "January 31, 2019"),
         ("", "Hu‹U+202E›ế"),
     ]
+    arabic = client.get(f"{build_path(resource).replace('/en/', '/ar/')}about/").content.decode()
+    assert "water، a,b</bdi>" in arabic
+    assert "31 يناير 2019</bdi>" in arabic
+
+
+@pytest.mark.parametrize(
+    ("stated", "missing"),
+    [
+        ({}, "No licence is stated. No contact is stated. No date is stated."),
+        ({"license": "CC0-1.0", "version_date": "2024-05-01"}, "No contact is stated."),
+        ({"license": "CC0-1.0", "contact": "Ann"}, "No date is stated."),
+        ({"license": "CC0-1.0", "contact_email": "a@b.org", "temporal_end": "2024-05-01"}, ""),
+    ],
+)
+def test_what_is_not_stated_is_said(
+    client: Client, resource: Resource, stated: dict[str, str], missing: str
+) -> None:
+    if stated:
+        describe(resource, **stated)
+
+    page = client.get(f"{build_path(resource)}about/").content.decode()
+
+    found = re.findall('<p class="datastore-muted">([^<]*stated[^<]*)</p>', page)
+    assert "".join(found).strip() == missing

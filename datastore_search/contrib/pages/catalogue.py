@@ -15,10 +15,9 @@ from django.core.exceptions import ValidationError
 from django.core.validators import URLValidator
 from django.db.models import Q
 from django.http import HttpRequest, HttpResponse
-from django.utils.formats import date_format
 from django.utils.timezone import localtime
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
+from django.utils.translation import gettext_lazy, ngettext, pgettext
 
 from ...field_types import is_storable
 from ...guards.shares import Client
@@ -54,6 +53,7 @@ from .head import list_format_labels
 from .page import PageView
 from .sections import PageQuestion, Place, Section
 from .table import paginate
+from .values import format_day
 
 #: What staff write in words, in the language of the resource.
 _WORDS = frozenset({"source", "publisher", "contact", "tags", "spatial"})
@@ -70,9 +70,7 @@ def find_dataset_id(resource: Resource, reader: Reader) -> str | None:
 def _show_facts(question: PageQuestion) -> Mapping[str, Any] | None:
     """Show what is known of a resource, with the labels of the admin, languages and links."""
     resource = question.read.resource
-    metadata = get_metadata(resource)
-    if metadata.part_of_id or metadata.owner_org_id:
-        metadata = _complete(metadata)
+    metadata = complete_metadata(resource)
     title, license_link, _is_open = describe_license(metadata.license)
     source_link = ""
     with suppress(ValidationError):
@@ -84,11 +82,11 @@ def _show_facts(question: PageQuestion) -> Mapping[str, Any] | None:
         ("source", metadata.source, source_link),
         ("publisher", metadata.publisher, ""),
         ("contact", metadata.contact or metadata.contact_email, mail),
-        ("tags", ", ".join(metadata.tags), ""),
+        ("tags", pgettext("list", ", ").join(metadata.tags), ""),
     ]
     for name in ("temporal_start", "temporal_end", "spatial", "frequency", "version_date"):
         value = getattr(metadata, name)
-        text = date_format(value, "DATE_FORMAT") if isinstance(value, date) else value
+        text = format_day(value) if isinstance(value, date) else value
         texts.append((name, text, ""))
     facts = [
         {
@@ -103,8 +101,11 @@ def _show_facts(question: PageQuestion) -> Mapping[str, Any] | None:
     return {"facts": facts} if facts else None
 
 
-def _complete(metadata: Dataset) -> Dataset:
+def complete_metadata(resource: Resource) -> Dataset:
     """Copy the metadata of a resource; what it lacks is that of its dataset, and its owner."""
+    metadata = get_metadata(resource)
+    if not (metadata.part_of_id or metadata.owner_org_id):
+        return metadata
     shown, dataset = copy(metadata), metadata.part_of or metadata
     for name in METADATA:
         setattr(shown, name, getattr(shown, name) or getattr(dataset, name))
@@ -116,7 +117,7 @@ def _complete(metadata: Dataset) -> Dataset:
 def _show_origin(question: PageQuestion) -> Mapping[str, Any] | None:
     metadata = get_metadata(question.read.resource)
     if metadata.part_of_id or metadata.owner_org_id:
-        metadata = _complete(metadata)
+        metadata = complete_metadata(question.read.resource)
     title, address, _is_open = describe_license(metadata.license)
     return {
         "publisher": show_bidi_controls(metadata.publisher),
@@ -215,7 +216,7 @@ class CatalogueView(PageView):
                 "filters": filters,
                 "is_searched": is_searched,
                 "is_asked": q or chosen["publisher"] or chosen["topic"],
-                "formats": ", ".join(list_format_labels()),
+                "formats": pgettext("list", ", ").join(list_format_labels()),
                 "choices": choices,
                 "pagination": paginate(
                     request,
@@ -251,7 +252,7 @@ class CatalogueView(PageView):
         bounds, newest = slice(0, MAX_WAYS), [SortTerm("metadata_modified", True), SortTerm("id")]
         changed = []
         for each in datasets.list_page(newest, bounds) if total > MAX_WAYS else ():
-            dataset, day = each.dataset, date_format(localtime(each.modified_at), "DATE_FORMAT")
+            dataset, day = each.dataset, format_day(localtime(each.modified_at))
             address = f"?{urlencode({'q': dataset.pk})}"
             if dataset.resource:
                 address = reverse_in_locale(self.request, "resource", dataset.resource.pk)
@@ -280,8 +281,8 @@ class CatalogueView(PageView):
             address = find_address(build_url(resource, ResourceAddresses(self.request)))
             members = get_metadata(resource).members or {}
             return {"resource": resource, "address": address, "format": members.get("format") or ""}
-        records = version.record_count if version else 0
-        loaded = localtime(version.published_at) if version and version.published_at else None
+        records = version.record_count
+        loaded = version.published_at and localtime(version.published_at)
         address, matching = reverse_in_locale(self.request, "resource", resource.pk), ""
         if number := found.get(resource.pk):
             matching = ngettext(
@@ -295,7 +296,7 @@ class CatalogueView(PageView):
             "matching": matching,
             "matching_address": f"{address}?{urlencode({'q': q})}",
             "loaded_at": loaded.isoformat() if loaded else "",
-            "loaded": _("Loaded on %(date)s") % {"date": date_format(loaded)} if loaded else "",
+            "loaded": _("Loaded on %(date)s") % {"date": format_day(loaded)} if loaded else "",
             "facts": (  # faster than the template
                 ngettext("%(number)s record", "%(number)s records", records)
                 % {"number": format_count(records)},

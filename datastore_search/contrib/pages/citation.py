@@ -8,71 +8,52 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from django.utils.formats import date_format
 from django.utils.timezone import localdate
 from django.utils.translation import gettext as _
 
 from ...conf import conf
 from ...messages.bidi import show_bidi_controls
+from ...models import Resource
 from ...web.addresses import reverse_in_locale
-from ..catalogue.models import get_metadata
+from .catalogue import complete_metadata
 from .sections import PageQuestion, Place, Section
-from .values import Phrase, compose_phrase, mark_text
+from .values import compose_phrase, format_day, mark_text
 
 _SPECIAL = re.compile(r"[\\{}$&#%_^~]")
+
+
+def find_publisher(resource: Resource) -> str:
+    """Find who publishes a resource: the portal if nobody is stated."""
+    publisher = complete_metadata(resource).publisher
+    return show_bidi_controls(publisher or conf.SITE_TITLE or _("Datastore"))
 
 
 def _cite(question: PageQuestion) -> Mapping[str, Any]:
     """Cite the present version: in a sentence, in BibTeX and in CSL-JSON."""
     resource, request = question.read.resource, question.request
-    metadata = get_metadata(resource)
-    dataset = metadata.part_of or metadata
-    owner = dataset.owner.shown_title if dataset.owner else ""
-    publisher = metadata.publisher or dataset.publisher or owner
-    publisher = show_bidi_controls(publisher or conf.SITE_TITLE or _("Datastore"))
-    language = resource.content_language if metadata.publisher or dataset.publisher else ""
+    publisher = find_publisher(resource)
+    language = resource.content_language if complete_metadata(resource).publisher else ""
     # A version is the time of the change in microseconds.
     moment = datetime.fromtimestamp(resource.version // 1_000_000, UTC)
     title, version, day = str(resource), f"{moment:%Y-%m-%dT%H:%M:%SZ}", localdate(moment)
     address = request.build_absolute_uri(reverse_in_locale(request, "resource", resource.pk))
-    parts: dict[str, Phrase | str] = {
-        "publisher": mark_text(publisher, language),
-        "title": mark_text(title, resource.local_title.language),
-        "date": date_format(day, "DATE_FORMAT"),
-        "version": version,
-        "address": address,
-    }
-    members = {
-        "title": title,
-        "author": publisher,
-        "publisher": publisher,
-        "year": f"{day.year}",
-        "month": f"{day.month}",
-        "day": f"{day.day}",
-        "version": version,
-    }
+    sentence = compose_phrase(
+        _("%(publisher)s: %(title)s. Version %(version)s, %(date)s. %(address)s"),
+        publisher=mark_text(publisher, language),
+        title=mark_text(title, resource.local_title.language),
+        date=format_day(day),
+        version=version,
+        address=address,
+    )
+    dates = {"year": day.year, "month": day.month, "day": day.day}
+    known = {"title": title, "author": publisher, "publisher": publisher, "version": version}
+    members = known | {name: f"{number}" for name, number in dates.items()}
     lines = [f"  {name} = {{{{{_escape_tex(text)}}}}}," for name, text in members.items()]
-    csl = {
-        "id": str(resource.pk),
-        "type": "dataset",
-        "title": title,
-        "author": [{"literal": publisher}],
-        "publisher": publisher,
-        "issued": {"date-parts": [[day.year, day.month, day.day]]},
-        "version": version,
-        "URL": address,
-    }
-    sentence = _("%(publisher)s: %(title)s. Version %(version)s, %(date)s. %(address)s")
-    return {
-        "sentence": compose_phrase(sentence, **parts).html,
-        "formats": [
-            (
-                "BibTeX",
-                "\n".join([f"@misc{{{resource.pk},", *lines, f"  url = {{{address}}}", "}"]),
-            ),
-            ("CSL-JSON", json.dumps([csl], ensure_ascii=False, indent=2)),
-        ],
-    }
+    bibtex = "\n".join([f"@misc{{{resource.pk},", *lines, f"  url = {{{address}}}", "}"])
+    csl: dict[str, Any] = {"id": str(resource.pk), "type": "dataset", **known, "URL": address}
+    csl |= {"author": [{"literal": publisher}], "issued": {"date-parts": [[*dates.values()]]}}
+    csl_json = json.dumps([csl], ensure_ascii=False, indent=2)
+    return {"sentence": sentence.html, "formats": [("BibTeX", bibtex), ("CSL-JSON", csl_json)]}
 
 
 def _escape_tex(text: str) -> str:
@@ -82,13 +63,14 @@ def _escape_tex(text: str) -> str:
 
 
 def _list_unstated(question: PageQuestion) -> Mapping[str, Any] | None:
-    metadata = get_metadata(question.read.resource)
-    stated = (metadata, metadata.part_of or metadata)
-    missing = {
-        "license": not any(each.license for each in stated),
-        "contact": not any(each.contact or each.contact_email for each in stated),
+    known = complete_metadata(question.read.resource)
+    texts = {
+        _("No licence is stated"): known.license,
+        _("No contact is stated"): known.contact or known.contact_email,
+        _("No date is stated"): known.version_date or known.temporal_start or known.temporal_end,
     }
-    return missing if any(missing.values()) else None
+    missing = [text for text, stated in texts.items() if not stated]
+    return {"missing": missing} if missing else None
 
 
 SECTIONS = (

@@ -9,10 +9,11 @@ from functools import cached_property
 from http import HTTPStatus
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
+from django.apps import apps
 from django.http import HttpResponse
 from django.template.loader import render_to_string
-from django.utils.formats import date_format
 from django.utils.safestring import SafeString
+from django.utils.timezone import localtime
 from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
@@ -31,7 +32,7 @@ from .maps.places import MapQuery
 from .page import ResourcePageView
 from .question import OF_TABLE, PageQuery, Pair, QueryString, describe_parameter_errors
 from .sections import PageQuestion, Place, build_sections
-from .values import Phrase
+from .values import Phrase, format_day
 
 #: Media type and content of a file.
 File = tuple[str, str | bytes]
@@ -146,13 +147,14 @@ class QuestionDrawing(ABC, Generic[Shown, Data]):
     def describe_source(self) -> list[str]:
         """Say below a file, line by line, where its figures are from and when they changed."""
         portal = conf.SITE_TITLE or _("Datastore")
-        source = _("Source: %(resource)s, %(portal)s") % {
-            "resource": str(self.resource),
-            "portal": portal,
-        }
-        day = date_format(self.resource.modified_at, "DATE_FORMAT")
-        changed = _("Last changed on %(date)s") % {"date": day}
-        return [source, changed, self.address]
+        if apps.is_installed("datastore_search.contrib.catalogue"):
+            from .citation import find_publisher  # noqa: PLC0415 - its models may be missing
+
+            portal = find_publisher(self.resource)
+        names = {"resource": str(self.resource), "portal": portal}
+        source = _("Source: %(resource)s, %(portal)s") % names
+        day = format_day(localtime(self.resource.modified_at))
+        return [source, _("Last changed on %(date)s") % {"date": day}, self.address]
 
     @cached_property
     def drawing(self) -> SafeString:

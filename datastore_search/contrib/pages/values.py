@@ -15,7 +15,7 @@ import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 from decimal import Context, Decimal
 from functools import lru_cache
 from typing import NamedTuple
@@ -294,13 +294,28 @@ def shorten_number(digits: str) -> str:
 
 
 @lru_cache(maxsize=4096)
-def _format_day(text: str, _language: str | None) -> str:
-    """Write an ISO day in a short form of a language, which must be the active one."""
+def _format_day(text: str, _language: str | None, form: str = "medium") -> str:
+    """Write an ISO day in a form of a language, which must be the active one."""
     try:
         day = date.fromisoformat(text)
     except ValueError:
         return text
-    return str(babel.dates.format_date(day, "medium", find_locale()))
+    return str(babel.dates.format_date(day, form, find_locale()))
+
+
+def format_day(day: date, form: str = "long") -> str:
+    """Write a day with its month in words, or in the ``medium`` form where room is short."""
+    return _format_day(day.isoformat()[:10], get_language(), form)
+
+
+#: How Babel writes periods that are longer than a week.
+_PERIODS = {"year": "y", "quarter": "yQQQ", "month": "yMMM"}
+
+
+def format_period(begin: datetime, step: str) -> str:
+    if step in _PERIODS:
+        return str(babel.dates.format_skeleton(_PERIODS[step], begin, locale=find_locale()))
+    return format_day(begin, "medium") + (f" {begin:%H:%M}" if step == "hour" else "")
 
 
 def _format_json(value: object) -> str:

@@ -32,6 +32,7 @@ from ..values import (
     format_compact,
     format_number,
     format_percent,
+    format_period,
     join_list,
     join_phrases,
     mark_text,
@@ -400,8 +401,8 @@ class ColumnDrawing(Drawing):
                 )
 
 
-#: Letters of the label of a month, a year and so on, and how many months are between two labels.
-_CALENDAR = ((7, 1), (7, 3), (7, 6), *((4, 12 * years) for years in (1, 2, 5, 10, 20, 50, 100)))
+#: The months between two labels.
+_CALENDAR = (1, 3, 6, *(12 * years for years in (1, 2, 5, 10, 20, 50, 100)))
 
 
 def _choose_labels(drawing: Drawing) -> dict[int, str]:
@@ -414,9 +415,10 @@ def _choose_labels(drawing: Drawing) -> dict[int, str]:
     every = max(1, math.ceil(_measure_row(labels) / _WIDE))
     unit = by.periods.unit if by.periods else by.group.interval
     is_calendar = every > 1 and unit not in {"", "week", "financial year"}
-    for length, months in _CALENDAR if is_calendar else ():
+    for months in _CALENDAR if is_calendar else ():
+        step, length = ("year", 4) if months > 6 else ("month", 7)  # noqa: PLR2004 - half a year
         firsts = {
-            number: labels[number][:length]
+            number: labels[number][:length] if by.periods else format_period(low, step)
             for number, value in enumerate(groups)
             if value.bounds and (low := value.bounds[0]).day == 1 and not low.hour
             if (low.year * 12 + low.month - 1) % months == 0
@@ -589,9 +591,8 @@ class Chart(QuestionDrawing[ChartQuery, ChartData]):
         yield [chart.by.column.name, *split, figure, *share]
         for group in (*data.groups, *data.hidden_groups):
             for point, series in zip(group.points, data.series, strict=True):
-                # A text is whole, a period as people read it.
-                is_whole = type(series.key) is str and series.key != OTHERS
-                name = series.key if is_whole and not series.bounds else series.label
+                is_whole = type(series.key) is str and series.key != OTHERS and not series.code
+                name = series.key if is_whole else series.code or series.label
                 names = [str(name)] if split else []
                 shares = [point and point.percent] if share else []
                 yield [group.value.key, *names, point and point.value, *shares]

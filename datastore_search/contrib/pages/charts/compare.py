@@ -31,6 +31,7 @@ from ..values import (
     compose_phrase,
     format_number,
     format_percent,
+    join_list,
     mark_text,
     shorten_number,
     write_value,
@@ -223,9 +224,7 @@ def read_sides(read: ConsistentRead, query: Query, over: Grouping) -> dict[str, 
     for value in list_values(over, list(keys), figures, "group"):
         # An address has no empty text, and steps without records cannot be compared.
         if value.key not in {"", None} and value.key in keys:
-            is_period = over.group.interval
-            name = value.label.replace(" Q", "-Q") if is_period else write_value(value.key)
-            sides.setdefault(name, value)
+            sides.setdefault(value.code or write_value(value.key), value)
     if None in keys:
         name = _EMPTY
         while name in sides:
@@ -377,7 +376,7 @@ class CompareChart(Chart):
             figure, change = group.points[2], changed[0].change
             words = [_sign(self.write(figure), figure.value)] if figure else []
             words += [_write_change(change)] if change is not None else []
-            figure_text = mark_text(", ".join(words))
+            figure_text = join_list([*map(mark_text, words)])
             yield compose_phrase(text, figure=figure_text, group=group.value.marked_label)
         counts = {
             "total": len(self.rows),
@@ -432,7 +431,7 @@ class CompareChart(Chart):
             yield value, self.link(value), [*cells, *((text, "", is_negative) for text in texts)]
 
     def list_cells(self, chart: ChartQuery, data: ChartData) -> Iterator[Sequence[object]]:
-        sides = (side.label for side in self.compared.sides)
+        sides = (side.code or side.label for side in self.compared.sides)
         yield [chart.by.column.name, *sides, "difference", "change_percent"]
         yield from self.rows
 

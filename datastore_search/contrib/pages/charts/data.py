@@ -26,8 +26,10 @@ from ..records import parse_record
 from ..values import (
     Digits,
     Phrase,
+    format_day,
     format_number,
     format_percent,
+    format_period,
     format_value,
     join_list,
     mark_text,
@@ -111,6 +113,7 @@ class Value:
 
     ``language`` is the label's language, empty if it is unknown or the page's.  ``conditions`` find
     the records; they are None if an address cannot.  ``bounds`` are those of a period or a range.
+    Addresses and files have the ``code`` of a period, which sorts.
     A value without a place in the order of an axis is not ``is_on_axis``.  Of a period that the
     data do not fill, ``incomplete`` says where they begin or end.
     """
@@ -122,6 +125,7 @@ class Value:
     bounds: tuple[Bound, Bound] | None = None
     is_on_axis: bool = True
     incomplete: str = ""
+    code: str = ""
 
     @property
     def marked_label(self) -> Phrase:
@@ -438,16 +442,15 @@ def list_values(
             values[text] = Value(text, text, "", asked, (begin, begin))
     steps = {} if by.step == EACH else list_steps(by.group, keys, MAX_STEPS)
     for key, (low, high) in steps.items():
-        # Periods have a form that sorts, and that every language reads: ``2020-05``.
-        if by.step == "quarter":
-            label = f"{low.year} Q{(low.month + 2) // 3}"
-        elif by.step in INTERVALS:
-            label = low.isoformat(" ")[: _LENGTHS.get(by.step, _DAY_LENGTH)]
+        code = f"{low.year}-Q{(low.month + 2) // 3}" if by.step == "quarter" else ""
+        if by.step in INTERVALS:
+            code = code or low.isoformat(" ")[: _LENGTHS.get(by.step, _DAY_LENGTH)]
+            label = format_period(low, by.step)
         else:
             digits = [shorten_number(_write(each)) for each in (low, high) if each is not None]
             ends = "–".join(map(format_number, digits))
             label = ends if high is not None else f"≥ {ends}"
-        values[key] = Value(key, label, "", _find_between(by, low, high), (low, high))
+        values[key] = Value(key, label, "", _find_between(by, low, high), (low, high), code=code)
     for key in keys:
         if key not in values:
             has_order = by.step == EACH and key is not None and not by.periods
@@ -488,8 +491,9 @@ def _mark_incomplete(
         (end, _("%(period)s is incomplete: the data end on %(day)s."), keys[-1:]),
     )
     for moment, text, marked in texts:
-        for key in marked if moment else ():
-            value, day = values[key], str(moment).removesuffix(":00").removesuffix(" 00:00")
+        day = moment and f"{format_day(moment)} {moment:%H:%M}".removesuffix(" 00:00")
+        for key in marked if day else ():
+            value = values[key]
             said = text % {"period": value.label, "day": day}
             values[key] = replace(value, incomplete=f"{value.incomplete} {said}".lstrip())
 

@@ -30,7 +30,7 @@ from ..columns import (
 )
 from ..maps.places import list_degree_fields
 from ..question import Pair
-from ..values import Phrase, capitalize_phrase, compose_phrase, mark_text
+from ..values import Phrase, capitalize_phrase, compose_phrase, join_list, mark_text
 from .periods import TextPeriods
 
 #: The figures by the names of addresses: the metrics of ``analysis``.
@@ -115,8 +115,7 @@ class Grouping:
         field, is_logarithmic = self.column.marked_label, self.group.is_logarithmic
         step = _("in logarithmic ranges") if is_logarithmic else str(STEPS[self.step])
         is_named = self.step in INTERVALS or is_logarithmic
-        template = "%(field)s, %(step)s" if is_named else "%(field)s"
-        return compose_phrase(template, field=field, step=step)
+        return join_list([field, mark_text(step)]) if is_named else field
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,13 +297,11 @@ class ChartParser:
     def _is_even(self, column: Column) -> bool:
         """Return whether each value, or each step of time, has as many records, within a tenth."""
         profile = self._profiles.get(column.name, {"count": 0, "distinct": 1})
-        most = profile["top"][0]["count"] if "top" in profile else not column.type.has_day
-        # The first and the last step may be incomplete.
-        counts = profile.get("histogram", {}).get("counts", ())[1:-1] or (0, 10)
-        is_even = max(counts) - min(counts) <= max(1, max(counts) / 10)
-        return 0 < profile["distinct"] * most <= 1.1 * profile["count"] or (
-            column.type.has_day and is_even
-        )
+        if column.type.has_day and "top" not in profile:  # the outer steps may be incomplete
+            counts = profile.get("histogram", {}).get("counts", ())[1:-1]
+            return bool(counts) and max(counts) - min(counts) <= max(1, max(counts) / 10)
+        most = profile["top"][0]["count"] if "top" in profile else 1
+        return bool(profile["distinct"] * most <= 1.1 * profile["count"])
 
     def _build(
         self,

@@ -31,7 +31,7 @@ from ..maps.map import Map
 from ..question import PAGE_SIZES, PageQuery, PageQueryParser, QueryString
 from ..records import read_record_table
 from ..table import build_headings, format_range
-from ..values import join_phrases, mark_text
+from ..values import format_day, join_phrases, mark_text
 
 logger = logging.getLogger(__name__)
 
@@ -44,6 +44,7 @@ Context = dict[str, Any]
 InlineAnswer = Callable[[ConsistentRead, PageQuery, str | None], Context]
 
 register = template.Library()
+register.filter("format_day", format_day, expects_localtime=True)
 
 
 @register.simple_tag
