@@ -19,6 +19,7 @@ from datastore_search.contrib.pages.maps.places import MapData, MapPlace, Path, 
 from datastore_search.guards import shares
 from datastore_search.models import Resource
 
+from ..builders import describe
 from ..files.builders import make_loaded_resource
 from ..shared import ModuleTransaction
 from .parsing import extract_text, parse_drawing, parse_table
@@ -264,6 +265,31 @@ def test_few_places_among_many_records_are_points(
         response = open_map(client, resource, {"lat": "lat", "lon": "lon"})
         assert "Records without a place: 5." in extract_text(response)
         assert ("<circle" in response.content.decode()) == bool(places)
+
+
+def test_a_file_says_what_it_shows_and_from_whom(client: Client, sites: Resource) -> None:
+    describe(sites, publisher="Office <of> Water")
+    title = "Rivers and their gauges between the mountains and the sea, as they were in the last"
+    Resource.objects.filter(pk=sites.pk).update(title=f"{title} hundred years or so")
+
+    svg = open_map(client, sites, PLACES | {"format": "svg"}).content
+    png = open_map(client, sites, PLACES | {"format": "png"})
+    page = open_map(client, sites, PLACES)
+
+    file = ET.fromstring(svg)
+    texts = [each.text or "" for each in file.findall(f"{SVG}text")]
+    assert " ".join(texts[:2]) == f"Map of {title} hundred years or so"
+    assert texts[2].startswith(f"Source: {title[:40]}")
+    assert "Office <of> Water" in " ".join(texts)
+    assert any(each.startswith("Last changed on ") for each in texts)
+    assert f"http://testserver/en/datastore/{sites.pk}/map/?lat=lat" in "".join(texts)
+    # The map is between them, and no text is below the edge.
+    (drawn,) = file.findall(f"{SVG}svg")
+    height = float(file.get("viewBox", "").split()[-1])
+    assert float(drawn.get("y", "")) == 2 * 18
+    assert max(float(each.get("y", "")) for each in file.findall(f"{SVG}text")) < height
+    assert png.content[:4] == b"\x89PNG"
+    assert "Source:" not in page.content.decode()
 
 
 # Outlines -----------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ import pathlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import chain
 from typing import Any, NamedTuple
 
 from django.http import HttpRequest, HttpResponse
@@ -20,7 +21,7 @@ from ....messages.bidi import show_bidi_controls
 from ....messages.numbers import format_count
 from ....models.base import exclude_from_atomic_requests
 from ....search import ConsistentRead, Query
-from ..charts.chart import write_coordinate, write_text
+from ..charts.chart import wrap_text, write_coordinate, write_text
 from ..conf import conf
 from ..drawings import DrawingView, File, Option, QuestionDrawing, list_options
 from ..question import QueryString
@@ -127,8 +128,8 @@ _TILE = 256
 #: A drawing shows names a little earlier than tiles do, and so many at most.
 _NEARER, _MAX_NAMES = 0.7, 30
 
-#: The room of a label above its line.
-_LINE = 16
+#: The room of a label above its line, and of a line above or below a file.
+_LINE, _CAPTION = 16, 18
 _THOUSAND = 1_000
 
 #: Positions nearer than this to the one before are left out.
@@ -154,7 +155,8 @@ class MapDrawing:
     """
     Everything that the template writes, in a box of ``width`` and ``height``.
 
-    ``lang`` is that of the places; ``layers`` of the outlines have a path in a file alone.
+    ``lang`` is that of the places; ``layers`` of the outlines have a path in a file alone.  A file
+    has ``captions``, of which those above need the room ``top``, and all the height ``full``.
     """
 
     title: str
@@ -171,6 +173,9 @@ class MapDrawing:
     outline_width: str = ""
     names: SafeString = field(default_factory=SafeString)
     cities: list[tuple[str, str]] = field(default_factory=list)
+    captions: SafeString = field(default_factory=SafeString)
+    top: int = 0
+    full: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -410,6 +415,14 @@ class Map(QuestionDrawing[MapQuery, MapData]):
                 if layer != "names"
             ]
             drawing.outlines_link = self.outlines_link
+        if drawing and is_file:
+            texts = [drawing.title, *self.describe_source()]
+            title, *notes = (wrap_text(text, _WIDTH / 1.1) for text in texts)
+            drawing.top = _CAPTION * len(title)
+            for number, line in enumerate([*title, *chain(*notes)], 1):
+                below = drawing.height if number > len(title) else -4
+                drawing.full = number * _CAPTION + below
+                drawing.captions += write_text("0", drawing.full, line, "start")
         return drawing
 
     def list_files(self) -> dict[str, Callable[[], File]]:
