@@ -13,6 +13,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from django.contrib.auth.models import AnonymousUser
+from django.contrib.staticfiles import finders
 from django.test import Client, RequestFactory
 from selenium.webdriver import Chrome
 
@@ -324,6 +325,13 @@ def test_a_program_gets_an_unknown_file_as_json(client: Client, db: None) -> Non
 
     assert response.status_code == HTTPStatus.NOT_FOUND
     assert response.json()["success"] is False
+
+
+def test_a_page_has_an_icon(client: Client, loaded: Resource) -> None:
+    page = client.get(f"/en/datastore/{loaded.pk}/").content.decode()
+
+    (address,) = re.findall('<link rel="icon" href="([^"]*)">', page)
+    assert finders.find(address.removeprefix("/static/"))
 
 
 @pytest.mark.parametrize("page", ["", "chart/", "about/"])
