@@ -226,3 +226,27 @@ def test_the_screen_says_how_a_file_is_loaded_right(
     assert record == {
         name: Decimal(value) if types[name] == "numeric" else value for name, value in first.items()
     }
+
+
+def test_merged_cells_are_filled_down_by_one_button_for_this_and_later_files(
+    staff: Client, empty: Resource
+) -> None:
+    workbook, file = openpyxl.Workbook(), io.BytesIO()
+    sheet = workbook.worksheets[0]
+    sheet.append(["region", "district", "people"])
+    for number, region in enumerate(["North", None, None, "South", None], start=1):
+        sheet.append([region, f"district {number}", number])
+    sheet.merge_cells("A2:A4")
+    sheet.merge_cells("A5:A6")
+    workbook.save(file)
+    screen = Screen(staff, empty, file.getvalue(), "districts.xlsx")
+    assert "Empty cells below the first row of merged cells: 3, in “region” (3)." in screen.page
+
+    screen.click("Repeat the value in all rows")
+
+    assert "filled with the value of their merged cell: 3, in “region” (3)." in screen.page
+    screen.click("Load")
+    result = get_result(ask(staff, {"resource_id": str(empty.pk), "fields": "region"}))
+    assert [record["region"] for record in result["records"]] == ["North"] * 3 + ["South"] * 2
+    page = staff.get(f"/en/admin/datastore_search/resource/{empty.pk}/load/").content.decode()
+    assert re.search('<input type="checkbox" name="fill_merged"[^>]* checked', page)

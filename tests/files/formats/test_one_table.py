@@ -149,7 +149,6 @@ def write_xlsx(columns: list[Column], *, has_errors: bool) -> bytes:
     if has_errors:
         for row, name in enumerate(_ERRORS, start=len(columns[0].values) + 2):
             sheet.cell(row, 1, name)
-        sheet.merge_cells("B5:B6")
     # openpyxl writes 16 digits.
     long = {f"{each:.16g}": str(each) for each in columns[1].values}
     return edit_archive(
@@ -176,7 +175,6 @@ def write_xls(columns: list[Column], *, has_errors: bool) -> bytes:
     if has_errors:
         for row, code in enumerate(_ERRORS.values(), start=len(columns[0].values) + 1):
             sheet.row(row).set_cell_error(0, code)
-        sheet.merge(4, 5, 1, 1)
     target = io.BytesIO()
     workbook.save(target)
     return target.getvalue()
@@ -189,16 +187,11 @@ def write_ods(columns: list[Column], *, has_errors: bool) -> bytes:
         for row in range(len(columns[0].values))
     )
     if has_errors:
-        merged = (
-            '<table:table-cell table:number-columns-spanned="1" table:number-rows-spanned="2"/>',
-            "<table:covered-table-cell/>",
-            "",
-        )
-        for name, cell in zip(_ERRORS, merged, strict=True):
+        for name in _ERRORS:
             error = build_ods_cell("string", name, string_value="").replace(
                 'calcext:value-type="string"', 'calcext:value-type="error"'
             )
-            rows.append(error + cell)
+            rows.append(error)
     return build_ods(build_ods_table("Sheet", *rows))
 
 
@@ -254,7 +247,7 @@ def test_one_table_is_the_same_in_every_format(tmp_path: Path, suffix: str) -> N
 
 
 @pytest.mark.parametrize("suffix", [suffix for suffix in WRITERS if suffix != "csv"])
-def test_errors_and_merged_cells_are_the_same_in_every_sheet(tmp_path: Path, suffix: str) -> None:
+def test_errors_are_the_same_in_every_sheet(tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"table.{suffix}"
     path.write_bytes(WRITERS[suffix](COLUMNS[:3], has_errors=True))
 
@@ -265,6 +258,94 @@ def test_errors_and_merged_cells_are_the_same_in_every_sheet(tmp_path: Path, suf
         ).fetchall()
 
     assert errors == [(line, "key", name) for line, name in enumerate(_ERRORS, start=5)]
-    assert [(each.code, each.parameters) for each in table.notices if "merged" in each.code] == [
-        ("notice.merged_cells", {"count": 1})
+
+
+# Merged cells -------------------------------------------------------------------------------------
+
+_PLACES: list[list[Any]] = [
+    ["Places", None, None],
+    ["region", "district", "n"],
+    ["North", "a", 1],
+    [None, "b", 2],
+    ["South", None, 3],
+    [None, None, 4],
+    ["Both", None, 5],
+]
+#: The first and the last row, and the first and the last column, from 0.
+_MERGED = [(0, 0, 0, 2), (2, 3, 0, 0), (4, 5, 0, 1), (6, 6, 0, 1)]
+
+
+def merge_xlsx() -> bytes:
+    workbook = Workbook()
+    sheet = workbook.worksheets[0]
+    for cells in _PLACES:
+        sheet.append(cells)
+    for top, bottom, left, right in _MERGED:
+        sheet.merge_cells(None, top + 1, left + 1, bottom + 1, right + 1)
+    return save_workbook(workbook)
+
+
+def merge_xls() -> bytes:
+    workbook = xlwt.Workbook()
+    sheet = workbook.add_sheet("Sheet", cell_overwrite_ok=True)
+    for merged in _MERGED:
+        sheet.merge(*merged)
+    for row, cells in enumerate(_PLACES):
+        for column, cell in enumerate(cells):
+            if cell is not None:
+                sheet.write(row, column, cell)
+    target = io.BytesIO()
+    workbook.save(target)
+    return target.getvalue()
+
+
+def merge_ods() -> bytes:
+    spans = {(top, left): (bottom - top, right - left) for top, bottom, left, right in _MERGED}
+    rows = []
+    for row, cells in enumerate(_PLACES):
+        texts = []
+        for column, cell in enumerate(cells):
+            text = "<table:table-cell/>" if cell is None else build_ods_texts(str(cell))
+            high, wide = spans.get((row, column), (0, 0))
+            if high or wide:
+                spanned = f'rows-spanned="{high + 1}" table:number-columns-spanned="{wide + 1}"'
+                text = text.replace("-cell", f"-cell table:number-{spanned}", 1)
+            texts.append(text)
+        rows.append("".join(texts))
+    covered = "<table:table-cell/><table:table-cell/>"
+    repeated = '<table:covered-table-cell table:number-columns-repeated="2"/>'
+    rows = [each.replace(covered, repeated) for each in rows]
+    return build_ods(build_ods_table("Sheet", *rows))
+
+
+MERGERS = {"xlsx": merge_xlsx, "xls": merge_xls, "ods": merge_ods}
+
+
+@pytest.mark.parametrize("suffix", MERGERS)
+@pytest.mark.parametrize("fill_merged", [False, True])
+def test_merged_cells_are_counted_and_filled_down_if_chosen(
+    tmp_path: Path, suffix: str, fill_merged: bool
+) -> None:
+    path, options = tmp_path / f"table.{suffix}", LoadOptions(fill_merged=fill_merged)
+    path.write_bytes(MERGERS[suffix]())
+
+    with temporary_staging_area() as staging_area:
+        table = read_file(path, options, staging_area)
+        records = render_records(table, decide_formats(table, options))
+
+    def fill(value: str) -> str | None:
+        return value if fill_merged else None
+
+    assert [(record["region"], record["district"]) for record in records] == [
+        ("North", "a"),
+        (fill("North"), "b"),
+        ("South", None),
+        (fill("South"), None),
+        ("Both", None),
+    ]
+    code = "notice.merged_filled" if fill_merged else "notice.merged_rows"
+    assert [(each.code, each.parameters) for each in table.notices] == [
+        ("notice.rows_above_header", {"row": 2}),
+        ("notice.merged_cells", {"count": 1}),
+        (code, {"count": 2, "fields": "“region” (2)"}),
     ]

@@ -507,7 +507,7 @@ def test_the_merged_cells_of_an_ods_are_counted_from_the_header_on(path: Path) -
 
     assert {each.code: each.parameters for each in table.notices} == {
         "notice.rows_above_header": {"row": 2},
-        "notice.merged_cells": {"count": 1},
+        "notice.merged_rows": {"count": 1, "fields": "“a” (1)"},
     }
     assert staged[-1] == (5, None, "3", None)
 

@@ -9,7 +9,8 @@ from .cases import Case, explain_skipped_rows, explain_text
 _SKIP = LoadOptions(bad_rows="skip")
 ERROR = "The cell has an error. List “{0}” among the texts that mean “no value”, or correct it."
 _MERGED = (
-    "Merged cells in the table: 1. The value is in the first cell of each, the others are empty."
+    "Empty cells below the first row of merged cells: 1, in “province” (1). The value of the first"
+    " row can be repeated in them."
 )
 _NO_DATE = (
     "The cell is formatted as a date or a time, but its number is not a valid date or time."
@@ -36,6 +37,16 @@ CASES = [
         fields="province: text, district: text",
         records=[["Hanoi", "Ba Dinh"], [None, "Hoan Kiem"]],
         notices=[_MERGED],
+    ),
+    Case(
+        "merged.xlsx",
+        "a cell merged over two rows, filled down",
+        options=LoadOptions(fill_merged=True),
+        fields="province: text, district: text",
+        records=[["Hanoi", "Ba Dinh"], ["Hanoi", "Hoan Kiem"]],
+        notices=[
+            "Cells that were filled with the value of their merged cell: 1, in “province” (1)."
+        ],
     ),
     Case(
         "texts.xlsx",

@@ -266,6 +266,14 @@ class ReadOptions:
         section="several-tables-on-a-sheet",
         check=CellRange.parse,
     )
+    fill_merged: bool = option(
+        False,
+        _("Fill merged cells down"),
+        _("The value of a merged cell is repeated in all its rows."),
+        section="merged-cells",
+        kind=Kind.FLAG,
+        offers={"notice.merged_rows": Offer(_("Repeat the value in all rows"), value=True)},
+    )
     member: str = option(
         "",
         _("File in the archive"),

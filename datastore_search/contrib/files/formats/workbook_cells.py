@@ -25,6 +25,7 @@ from xlrd.formatting import std_format_strings
 
 from ..sources.archives import open_zip
 from .cell_values import BadCell, format_padded, has_day, has_lost_digits, parse_duration, read_date
+from .options import CellRange
 
 _BLOCK_BYTES = 2**20
 
@@ -51,12 +52,12 @@ _LONG = rb"-?(?=[0-9.]{16})[0-9]{1,400}(?:\.[0-9]{1,400})?(?:[eE][-+]?[0-9]{1,3}
 _XLSX_LONG, _ODS_LONG = re.compile(rb">(%s)</" % _LONG), re.compile(rb"office:value=.(%s)." % _LONG)
 
 _ODS_ROW_END = b"</table:table-row>"
-_ODS_ROW = re.compile(rb"<table:table(?:[\s>]|-row\b[^<>]*+>|-cell\b[^<>]*?-spanned=[^<>]*+>)")
+_ODS_TAG = re.compile(rb"<table:(?:table(?:[\s>]|-(?:row|cell)\b[^<>]*+>)|covered-[^<>]*+>)")
 _ODS_CELL = re.compile(
     rb"(<table:(?:covered-)?table-cell\b)(?=[^<>]*(?:value-type=[\"'](?!string)|:formula=))"
     rb"([^<>]*+)(>(?:<text:p\b[^<>]*+>([^<]*+))?)"
 )
-_REPEATED = b"table:number-rows-repeated"
+_REPEATED = (b"table:number-rows-repeated", b"table:number-columns-repeated")
 _SPANNED = (b"table:number-rows-spanned", b"table:number-columns-spanned")
 _ODS_ATTRIBUTE = re.compile(rb"\s([\w:-]+)=(?:\"([^\"]*)\"|'([^']*)')")
 _ODS_BREAK = re.compile(rb"<text:(?:(tab)|line-break)\b[^<>]*?(?:/>|></text:[\w-]+>)")
@@ -233,25 +234,27 @@ def mark_ods(path: Path, target: Path) -> None:
             _copy_archive(archive, "content.xml", target, _ODS_ROW_END, mark)
 
 
-def list_ods_merged_rows(path: Path, number: int) -> list[int]:
-    """List the last row of each merged cell in a sheet of an ODS, counted from 0."""
-    merged: list[int] = []
-    sheet, row, repeated = -1, 0, 1
+def list_ods_merged_cells(path: Path, number: int) -> list[CellRange]:
+    """List the merged cells in a sheet of an ODS, whose number is counted from 0."""
+    merged: list[CellRange] = []
+    sheet, row, column, repeated = -1, 0, 1, 1
     with open_archive(path) as archive:
         read_blocks = partial(_read_blocks, archive, "content.xml", _ODS_ROW_END)
         if not any(b"-spanned=" in block for block in read_blocks()):
             return merged
         for block in read_blocks():
-            for tag in _ODS_ROW.findall(block):
+            for tag in _ODS_TAG.findall(block):
                 found = _read_attributes(tag)
+                rows, columns = (int(found.get(name, 1)) for name in _REPEATED)
                 if tag.startswith(b"<table:table-row"):
-                    row, repeated = row + repeated, int(found.get(_REPEATED, 1))
-                elif not tag.startswith(b"<table:table-cell"):
+                    row, column, repeated = row + repeated, 1, rows
+                elif b"-cell" not in tag:
                     sheet, row, repeated = sheet + 1, 0, 1
                 elif sheet == number:
-                    rows, columns = (int(found.get(name, 1)) for name in _SPANNED)
-                    if max(rows, columns) > 1:
-                        merged.append(row + rows - 1)
+                    high, wide = (int(found.get(name, 1)) for name in _SPANNED)
+                    if max(high, wide) > 1:
+                        merged.append(CellRange(row, column, row + high - 1, column + wide - 1))
+                    column += columns
     return merged
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from collections import deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -38,7 +38,7 @@ from .row_writer import RowWriter
 from .staging import StagedTable, StagingArea, declare_types
 from .workbook_cells import (
     list_filled_xlsx_sheets,
-    list_ods_merged_rows,
+    list_ods_merged_cells,
     mark_ods,
     mark_xlsx_sheet,
     open_archive,
@@ -71,21 +71,20 @@ class _Sheet:
     """
     A sheet: ``rows`` are all from its first on, with the columns of ``area``.
 
-    ``merged`` has the last row of each merged cell, and ``notices`` what is known of the sheet once
-    its rows are read.
+    ``notices`` are what is known of the sheet once its rows are read.
     """
 
     name: str
     area: CellRange
     rows: Iterator[list[Any]]
-    merged: Sequence[int]
+    merged: Sequence[CellRange]
     notices: Sequence[Notice] = ()
 
     @classmethod
     def from_calamine(
         cls,
         cells: CalamineSheet,
-        merged: Sequence[int] = (),
+        merged: Sequence[CellRange] = (),
         *,
         is_marked: bool = False,
         notices: Sequence[Notice] = (),
@@ -93,7 +92,8 @@ class _Sheet:
         if not (cells.start and cells.end):
             raise LoadFailed("workbook.empty_sheet", sheet=cells.name)
         area = CellRange(*(number + 1 for number in (*cells.start, *cells.end)))
-        merged = [*merged, *(end[0] + 1 for _start, end in cells.merged_cell_ranges or ())]
+        ranges = cells.merged_cell_ranges or ()
+        merged = [*merged, *(CellRange(*(at + 1 for at in chain(*each))) for each in ranges)]
         rows = cells.iter_rows()
         return cls(cells.name, area, read_marks(rows) if is_marked else rows, merged, notices)
 
@@ -226,14 +226,16 @@ def read_workbook(path: Path, options: ReadOptions, staging_area: StagingArea) -
     header = _SheetRow(top - 1, [""] * area.width) if position < 0 else first[position]
     first = first[position + 1 :]
     labels = [FORMATTERS[type(cell)](cell) for cell in header.cells]
+    merged = [each for each in sheet.merged if each.bottom >= header.line]
+    high = [each for each in merged if each.bottom > each.top > header.line]
     with RowWriter(staging_area, area.width) as writer:
         builder = _TableBuilder(writer, labels, options)
-        footer = builder.add_rows(chain(first, rows))
+        footer = builder.add_rows(builder.fill_down(chain(first, rows), high, area.left))
         found = [*notices, *sheet.notices]
         if header.line > top:
             found.append(Notice("notice.rows_above_header", row=header.line))
         more = {
-            "notice.merged_cells": sum(bottom >= header.line for bottom in sheet.merged),
+            "notice.merged_cells": len(merged) - len(high),
             "notice.empty_rows": builder.last_line - header.line - builder.row_count,
         }
         found += [Notice(code, count=count) for code, count in more.items() if count > 0]
@@ -314,7 +316,7 @@ class _OdsWorkbook(_CalamineWorkbook):
 
     def read_sheet(self, number: int) -> _Sheet:
         sheet = self._calamine.get_sheet_by_index(number)
-        merged = list_ods_merged_rows(self._path, number)
+        merged = list_ods_merged_cells(self._path, number)
         return _Sheet.from_calamine(sheet, merged, is_marked=self._is_marked)
 
 
@@ -351,7 +353,7 @@ class _XlsWorkbook(_Workbook):
             sheet.name,
             CellRange(1, 1, sheet.nrows, width),
             _read_xls_rows(self._book, sheet, width, notices),
-            [bottom for _top, bottom, _left, _right in sheet.merged_cells],
+            [CellRange(a + 1, c + 1, b, d) for a, b, c, d in sheet.merged_cells],
             notices,
         )
 
@@ -404,6 +406,8 @@ class _TableBuilder:
         self._options = options
         self._writer = writer
         self._kinds: list[set[type]] = [set() for _ in labels]
+        #: The empty cells below the first of merged ones, by column.
+        self._merged: Counter[int] = Counter()
         self.row_count = self.last_line = 0
 
     def add_rows(self, rows: Iterable[_SheetRow]) -> list[int]:
@@ -419,6 +423,25 @@ class _TableBuilder:
             if self._options.footer != SKIP_FOOTER or row.line not in footer:
                 self._add_row(row)
         return footer
+
+    def fill_down(
+        self, rows: Iterable[_SheetRow], merged: Iterable[CellRange], left: int
+    ) -> Iterator[_SheetRow]:
+        """Count the empty cells of merged ranges, and fill them by the first one if chosen."""
+        starts: defaultdict[int, list[CellRange]] = defaultdict(list)
+        for each in merged:
+            starts[each.top].append(each)
+        current: dict[int, tuple[int, Any]] = {}
+        for row in rows:
+            for at, (bottom, value) in current.items():
+                if row.line <= bottom and row.cells[at] == "":
+                    self._merged[at] += 1
+                    row.cells[at] = value if self._options.fill_merged else ""
+            for each in starts.get(row.line, ()):
+                at = each.left - left
+                if 0 <= at < len(row.cells) and row.cells[at] != "":
+                    current[at] = each.bottom, row.cells[at]
+            yield row
 
     def _add_row(self, row: _SheetRow) -> None:
         """Add a row; a cell with an error is a bad row's, unless its name means nothing."""
@@ -453,6 +476,11 @@ class _TableBuilder:
         labels = tuple(self._labels[position].strip() for position in positions)
         names = make_unique_names(labels)
         self._writer.finish(names, positions)
+        counts = [(name, self._merged[at]) for name, at in zip(names, positions, strict=True)]
+        if total := self._merged.total():
+            code = "notice.merged_filled" if self._options.fill_merged else "notice.merged_rows"
+            listed = ", ".join(f"“{name}” ({count})" for name, count in counts if count)
+            notices = [*notices, Notice(code, count=total, fields=listed)]
         return StagedTable(
             staging_area=staging_area,
             names=names,

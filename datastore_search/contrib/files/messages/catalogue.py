@@ -307,6 +307,13 @@ TEMPLATES: Mapping[str, str | Promise] = {
         "Merged cells in the table: %(count)s. The value is in the first cell of each, the others"
         " are empty."
     ),
+    "notice.merged_rows": _(
+        "Empty cells below the first row of merged cells: %(count)s, in %(fields)s. The value of"
+        " the first row can be repeated in them."
+    ),
+    "notice.merged_filled": _(
+        "Cells that were filled with the value of their merged cell: %(count)s, in %(fields)s."
+    ),
     "notice.nested_list": _("The records are the list “%(path)s” of the file."),
     "notice.empty_formulas": _(
         "Formulas whose values are not in the file: %(count)s. Their cells are empty. Open the"
