@@ -174,6 +174,13 @@ _MAX_FETCHED_ROWS = 2_000
 #: The rows that have a key which a record has already.
 _SELECT_KNOWN = "SELECT rows.number FROM {rows} JOIN {table} AS record ON {same} ORDER BY 1"
 
+#: How many rows have a key that a record has already, and how many of these the same values.
+_COUNT_KNOWN = (
+    "SELECT count(*), count(*) FILTER (WHERE NOT record_image_ne("
+    "ROW(%s::jsonb || record.data), ROW(%s::jsonb || rows.members)))"
+    " FROM {rows} JOIN {table} AS record ON {same}"
+)
+
 #: The record that has the key of a row, and the first row with this key.  Nulls equal nothing.
 _FIND = (
     "SELECT rows.number, record._id, CASE num_nulls({key})"
@@ -220,8 +227,13 @@ def list_rows(members: Mapping[int, Mapping[str, str]]) -> Rows:
         for name in each.keys() - quoted.keys():
             quoted[name] = json.dumps(name, ensure_ascii=False)
         texts.append("{" + ",".join([f"{quoted[name]}:{each[name]}" for name in each]) + "}")
+    return list_texts(list(members), texts)
+
+
+def list_texts(numbers: Sequence[int], texts: Sequence[str]) -> Rows:
+    """Make an array of rows, each a JSON object as text."""
     item = sql.SQL("unnest(%s::bigint[], %s::jsonb[]) AS rows (number, members)")
-    return Rows(item, (list(members), texts))
+    return Rows(item, (list(numbers), list(texts)))
 
 
 def get_table_id(resource: Resource) -> int:
@@ -254,6 +266,13 @@ class RecordTable:
             cursor.execute(self._build(_SELECT_KNOWN, rows), rows.parameters)
             while batch := cursor.fetchmany(_MAX_FETCHED_ROWS):
                 yield [number for (number,) in batch]
+
+    def count_known(self, rows: Rows, names: Collection[str]) -> tuple[int, int]:
+        """Count the rows whose key a record has, and those whose record has the same values."""
+        nulls = json.dumps({**self._nulls, **dict.fromkeys(names)})
+        parameters = [nulls, nulls, *rows.parameters]
+        ((known, same),) = execute(self._connection, self._build(_COUNT_KNOWN, rows), parameters)
+        return known, same
 
     def insert(self, rows: Rows, names: Collection[str]) -> int:
         """Add the rows whose key no record has, in order; ``names`` are of the fields of all."""

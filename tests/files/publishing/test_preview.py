@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
+from django.db import connection
 
 from datastore_search.contrib.files.jobs import LoadOptions
 from datastore_search.contrib.files.models import Load
+from datastore_search.contrib.files.publishing import preview
 from datastore_search.contrib.files.publishing.preview import Preview, build_preview
 from datastore_search.models import Field, Resource
 
 from ..builders import make_loaded_resource
+from ..files import load_new_resource
 
 pytestmark = pytest.mark.usefixtures("read_here")
 
@@ -106,3 +110,84 @@ def test_a_file_without_rows_has_a_preview(db: None, tmp_path: Path) -> None:
         "text: the field has no values"
     ] * 2
     assert (preview.rows, preview.row_count) == ((), 0)
+
+
+# What a file that replaces the records changes ----------------------------------------------------
+
+STOCK = "code,name,price,note\na,apple,1.50,\nb,bread,2.50,x\nc,corn,3.50,\nd,dill,4.50,\n"
+
+
+def describe_replacement(folder: Path, text: str, resource: Resource, **options: Any) -> str:
+    notices = build_text_preview(folder, text, resource, **options).notices
+    (found,) = [str(notice) for notice in notices if notice.code.startswith("notice.records_")]
+    return found
+
+
+def test_a_preview_counts_what_is_added_changed_and_removed_by_the_key(
+    db: None, tmp_path: Path
+) -> None:
+    resource = load_new_resource(STOCK, key=("code",))
+    file = "code,name,price,note\nd,dill,4.5,\nc,corn,3.50,\na,apples,1.50,\ne,egg,1.50,\n"
+
+    text = describe_replacement(tmp_path, file, resource)
+
+    # Numbers with other digits are changed: readers see them.
+    assert text == (
+        "Compared with the published records by “code”: added: 1; changed: 2; removed: 1;"
+        " the same: 1."
+    )
+
+
+def test_a_preview_compares_records_whose_fields_differ(db: None, tmp_path: Path) -> None:
+    resource = load_new_resource(STOCK, key=("code",))
+    rows = "code,name,price,more\na,apple,1.50,\nb,bread,2.50,\nc,corn,3.50,x\n"
+
+    # A field that is gone or new is a change where it has a value.
+    assert describe_replacement(tmp_path, rows, resource, drop_missing_fields=True) == (
+        "Compared with the published records by “code”: added: 0; changed: 2; removed: 1;"
+        " the same: 1."
+    )
+
+
+def test_bad_rows_are_not_compared(db: None, tmp_path: Path) -> None:
+    resource = load_new_resource(STOCK, key=("code",))
+
+    assert describe_replacement(tmp_path, STOCK + ",none,1,\na,twice,1,\n", resource) == (
+        "Compared with the published records by “code”: added: 0; changed: 0; removed: 0;"
+        " the same: 4."
+    )
+
+
+@pytest.mark.parametrize("key", [None, ("code", "name")])
+def test_without_the_key_of_the_records_a_preview_counts_them(
+    db: None, tmp_path: Path, key: tuple[str, ...] | None
+) -> None:
+    resource = make_loaded_resource(STOCK)
+
+    assert describe_replacement(tmp_path, "code,name\na,b\n", resource, key=key) == (
+        "All published records are replaced: 4 before, 1 after. Only a table with a key is compared"
+        " record by record."
+    )
+
+
+def test_a_preview_says_that_a_long_comparison_was_given_up(
+    db: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    resource = load_new_resource(STOCK, key=("code",))
+    monkeypatch.setattr(preview, "MAX_COMPARING_TIME", timedelta(0))
+
+    assert describe_replacement(tmp_path, STOCK, resource) == (
+        "All published records are replaced: 4 before, 4 after. What is added, changed and removed"
+        " was not counted: it takes too long."
+    )
+
+
+def test_a_failed_comparison_leaves_the_preview_usable(db: None, tmp_path: Path) -> None:
+    resource = load_new_resource(STOCK, key=("code",))
+    with connection.cursor() as cursor:
+        cursor.execute(f"DROP TABLE datastore_search_record_{resource.table_version_id}")
+
+    text = describe_replacement(tmp_path, STOCK, resource)
+
+    assert text.startswith("All published records are replaced: 4 before, 4 after.")
+    assert Resource.objects.exists()

@@ -402,6 +402,18 @@ TEMPLATES: Mapping[str, str | Promise] = {
     "notice.records_merged": _(
         "Records added: %(added)s; changed: %(changed)s; the same as before: %(same)s."
     ),
+    "notice.records_compared": _(
+        "Compared with the published records by %(key)s: added: %(added)s; changed: %(changed)s;"
+        " removed: %(removed)s; the same: %(same)s."
+    ),
+    "notice.records_counted": _(
+        "All published records are replaced: %(before)s before, %(after)s after. Only a table with"
+        " a key is compared record by record."
+    ),
+    "notice.records_not_compared": _(
+        "All published records are replaced: %(before)s before, %(after)s after. What is added,"
+        " changed and removed was not counted: it takes too long."
+    ),
     # Why a field has its type ---------------------------------------------------------------------
     "type.nearly_all": _(
         "text: all values look like %(type)s, but %(count)s of %(total)s, the first in line "

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import asdict, dataclass
+from datetime import timedelta
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
+from django.db import Error, transaction
+
+from ....database.sessions import override_settings
+from ....database.statements import to_milliseconds
 from ....models import Resource
+from ....writing.records import RecordTable, list_texts
 from ..formats.duckdb_sql import SQL, quote_literal
 from ..formats.process import open_table
 from ..formats.shortages import find_shortage
@@ -16,13 +24,17 @@ from ..messages.failures import LoadFailed
 from ..models import Load, RowError
 from ..types.matching import find_first_cells
 from ..types.options import LoadOptions, resolve_options
-from .bad_rows import read_row_errors
-from .plan import FieldChanges, build_plan
+from .bad_rows import delete_bad_rows, read_row_errors
+from .plan import FieldChanges, LoadPlan, build_plan
+from .rows import render_rows
 
 _MAX_ROWS, _MAX_LAST_ROWS = 20, 5
 _MAX_ROW_ERRORS = 50
 _MAX_VALUES = 3
 _MAX_VALUE_LENGTH = 300
+
+#: The time in which the rows are compared with the records that they replace.
+MAX_COMPARING_TIME = timedelta(seconds=10)
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +161,11 @@ def build_preview(
                 row_count=row_count,
                 bad_row_count=bad_rows,
                 row_errors=row_errors,
-                notices=plan.reading_notices,
+                # The last thing that reads the table: it deletes the bad rows.
+                notices=(
+                    *_compare_records(resource, plan, interrupter or Interrupter()),
+                    *plan.reading_notices,
+                ),
                 changes=plan.changes,
                 failure=failure,
             )
@@ -158,6 +174,40 @@ def build_preview(
         if shortage is None:
             raise
         raise shortage from error
+
+
+def _compare_records(
+    resource: Resource | None, plan: LoadPlan, interrupter: Interrupter
+) -> list[Notice]:
+    """Say what replacing the records adds, changes and removes: by their key, within a time."""
+    served = resource.table_version if resource else None
+    if not (resource and served and served.record_count and plan.replaces):
+        return []
+    delete_bad_rows(plan.table)
+    before, after, known, same = served.record_count, plan.table.count_rows(), 0, 0
+    notice = Notice("notice.records_counted", before=before, after=after)
+    if not plan.key or list(plan.key) != resource.primary_key:
+        return [notice]
+    notice.code = "notice.records_not_compared"
+    records = RecordTable(plan.connection, Resource.objects.described(resource.pk))
+    deadline = monotonic() + MAX_COMPARING_TIME.total_seconds()
+    limit = to_milliseconds(MAX_COMPARING_TIME)
+    with (
+        suppress(Error),  # of the time limit, or of a value that no record can have
+        transaction.atomic(plan.connection.alias),
+        override_settings(plan.connection, statement_timeout=limit),
+    ):
+        for batch in render_rows(plan.table, plan.decisions):
+            interrupter.raise_if_cancelled()
+            if monotonic() > deadline:
+                break
+            found = records.count_known(list_texts(*zip(*batch, strict=True)), plan.types)
+            known, same = known + found[0], same + found[1]
+        else:
+            counts = {"added": after - known, "changed": known - same, "removed": before - known}
+            keys = ", ".join(f"“{name}”" for name in plan.key)
+            notice = Notice("notice.records_compared", key=keys, same=same, **counts)
+    return [notice]
 
 
 def _fetch_rows(table: StagedTable, limit: str, count: int) -> tuple[tuple[str | None, ...], ...]:
