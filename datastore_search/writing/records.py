@@ -174,11 +174,10 @@ _MAX_FETCHED_ROWS = 2_000
 #: The rows that have a key which a record has already.
 _SELECT_KNOWN = "SELECT rows.number FROM {rows} JOIN {table} AS record ON {same} ORDER BY 1"
 
-#: How many rows have a key that a record has already, and how many of these the same values.
+#: How many rows have the key of a record, and how many of these its values.
 _COUNT_KNOWN = (
-    "SELECT count(*), count(*) FILTER (WHERE NOT record_image_ne("
-    "ROW(%s::jsonb || record.data), ROW(%s::jsonb || rows.members)))"
-    " FROM {rows} JOIN {table} AS record ON {same}"
+    "SELECT count(*), count(*) FILTER (WHERE NOT record_image_ne(ROW(%s::jsonb || record.data),"
+    " ROW(%s::jsonb || rows.members))) FROM {rows} JOIN {table} AS record ON {same}"
 )
 
 #: The record that has the key of a row, and the first row with this key.  Nulls equal nothing.
@@ -219,6 +218,10 @@ class Rows:
     parameters: tuple[Any, ...] = ()
 
 
+#: The item of an array of numbers, and of one of JSON objects as texts.
+ARRAY = sql.SQL("unnest(%s::bigint[], %s::jsonb[]) AS rows (number, members)")
+
+
 def list_rows(members: Mapping[int, Mapping[str, str]]) -> Rows:
     """Make an array of rows: by their numbers, JSON texts by field."""
     quoted: dict[str, str] = {}
@@ -227,13 +230,7 @@ def list_rows(members: Mapping[int, Mapping[str, str]]) -> Rows:
         for name in each.keys() - quoted.keys():
             quoted[name] = json.dumps(name, ensure_ascii=False)
         texts.append("{" + ",".join([f"{quoted[name]}:{each[name]}" for name in each]) + "}")
-    return list_texts(list(members), texts)
-
-
-def list_texts(numbers: Sequence[int], texts: Sequence[str]) -> Rows:
-    """Make an array of rows, each a JSON object as text."""
-    item = sql.SQL("unnest(%s::bigint[], %s::jsonb[]) AS rows (number, members)")
-    return Rows(item, (list(numbers), list(texts)))
+    return Rows(ARRAY, (list(members), texts))
 
 
 def get_table_id(resource: Resource) -> int:

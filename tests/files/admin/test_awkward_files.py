@@ -240,11 +240,11 @@ def test_merged_cells_are_filled_down_by_one_button_for_this_and_later_files(
     sheet.merge_cells("A5:A6")
     workbook.save(file)
     screen = Screen(staff, empty, file.getvalue(), "districts.xlsx")
-    assert "Empty cells below the first row of merged cells: 3, in “region” (3)." in screen.page
+    assert "Empty rows of merged cells: 3, in “region” (3)." in screen.page
 
     screen.click("Repeat the value in all rows")
 
-    assert "filled with the value of their merged cell: 3, in “region” (3)." in screen.page
+    assert "Merged cells were filled down: 3, in “region” (3)." in screen.page
     screen.click("Load")
     result = get_result(ask(staff, {"resource_id": str(empty.pk), "fields": "region"}))
     assert [record["region"] for record in result["records"]] == ["North"] * 3 + ["South"] * 2

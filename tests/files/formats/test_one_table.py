@@ -349,3 +349,14 @@ def test_merged_cells_are_counted_and_filled_down_if_chosen(
         ("notice.merged_cells", {"count": 1}),
         (code, {"count": 2, "fields": "“region” (2)"}),
     ]
+
+
+def test_a_merged_cell_that_begins_beside_the_chosen_cells_fills_nothing(tmp_path: Path) -> None:
+    path, options = tmp_path / "table.xlsx", LoadOptions(fill_merged=True, cell_range="B2:C7")
+    path.write_bytes(merge_xlsx())
+
+    with temporary_staging_area() as staging_area:
+        table = read_file(path, options, staging_area)
+        records = render_records(table, decide_formats(table, options))
+
+    assert [record["district"] for record in records] == ["a", "b", None, None, None]

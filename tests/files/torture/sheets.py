@@ -8,10 +8,7 @@ from .cases import Case, explain_skipped_rows, explain_text
 
 _SKIP = LoadOptions(bad_rows="skip")
 ERROR = "The cell has an error. List “{0}” among the texts that mean “no value”, or correct it."
-_MERGED = (
-    "Empty cells below the first row of merged cells: 1, in “province” (1). The value of the first"
-    " row can be repeated in them."
-)
+_MERGED = "Empty rows of merged cells: 1, in “province” (1). The value can be repeated in them."
 _NO_DATE = (
     "The cell is formatted as a date or a time, but its number is not a valid date or time."
     " Correct it, or list “{0}” among the texts that mean “no value”."
@@ -44,9 +41,7 @@ CASES = [
         options=LoadOptions(fill_merged=True),
         fields="province: text, district: text",
         records=[["Hanoi", "Ba Dinh"], ["Hanoi", "Hoan Kiem"]],
-        notices=[
-            "Cells that were filled with the value of their merged cell: 1, in “province” (1)."
-        ],
+        notices=["Merged cells were filled down: 1, in “province” (1)."],
     ),
     Case(
         "texts.xlsx",

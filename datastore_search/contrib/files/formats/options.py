@@ -167,12 +167,9 @@ class CellRange:
         return self.right - self.left + 1
 
     def intersect(self, other: CellRange) -> CellRange | None:
-        found = CellRange(
-            max(self.top, other.top),
-            max(self.left, other.left),
-            min(self.bottom, other.bottom),
-            min(self.right, other.right),
-        )
+        top, left = max(self.top, other.top), max(self.left, other.left)
+        bottom, right = min(self.bottom, other.bottom), min(self.right, other.right)
+        found = CellRange(top, left, bottom, right)
         return found if found.top <= found.bottom and found.left <= found.right else None
 
 
@@ -268,8 +265,7 @@ class ReadOptions:
     )
     fill_merged: bool = option(
         False,
-        _("Fill merged cells down"),
-        _("The value of a merged cell is repeated in all its rows."),
+        _("Repeat the value of a merged cell in all its rows"),
         section="merged-cells",
         kind=Kind.FLAG,
         offers={"notice.merged_rows": Offer(_("Repeat the value in all rows"), value=True)},

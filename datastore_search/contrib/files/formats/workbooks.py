@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from collections import Counter, defaultdict, deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -226,8 +226,8 @@ def read_workbook(path: Path, options: ReadOptions, staging_area: StagingArea) -
     header = _SheetRow(top - 1, [""] * area.width) if position < 0 else first[position]
     first = first[position + 1 :]
     labels = [FORMATTERS[type(cell)](cell) for cell in header.cells]
-    merged = [each for each in sheet.merged if each.bottom >= header.line]
-    high = [each for each in merged if each.bottom > each.top > header.line]
+    merged = [e for e in sheet.merged if e.bottom >= header.line and e.intersect(area)]
+    high = [e for e in merged if e.bottom > e.top > header.line]
     with RowWriter(staging_area, area.width) as writer:
         builder = _TableBuilder(writer, labels, options)
         footer = builder.add_rows(builder.fill_down(chain(first, rows), high, area.left))
@@ -427,20 +427,16 @@ class _TableBuilder:
     def fill_down(
         self, rows: Iterable[_SheetRow], merged: Iterable[CellRange], left: int
     ) -> Iterator[_SheetRow]:
-        """Count the empty cells of merged ranges, and fill them by the first one if chosen."""
-        starts: defaultdict[int, list[CellRange]] = defaultdict(list)
-        for each in merged:
-            starts[each.top].append(each)
-        current: dict[int, tuple[int, Any]] = {}
+        """Count the empty cells of merged ranges, and fill them from the first one if chosen."""
+        bottoms = {(e.top, e.left - left): e.bottom for e in merged if e.left >= left}
+        last: dict[int, tuple[int, Any]] = {at: (0, "") for _top, at in bottoms}
         for row in rows:
-            for at, (bottom, value) in current.items():
-                if row.line <= bottom and row.cells[at] == "":
+            for at, (bottom, value) in last.items():
+                if row.cells[at] != "":
+                    last[at] = bottoms.get((row.line, at), 0), row.cells[at]
+                elif row.line <= bottom:
                     self._merged[at] += 1
                     row.cells[at] = value if self._options.fill_merged else ""
-            for each in starts.get(row.line, ()):
-                at = each.left - left
-                if 0 <= at < len(row.cells) and row.cells[at] != "":
-                    current[at] = each.bottom, row.cells[at]
             yield row
 
     def _add_row(self, row: _SheetRow) -> None:
@@ -477,10 +473,9 @@ class _TableBuilder:
         names = make_unique_names(labels)
         self._writer.finish(names, positions)
         counts = [(name, self._merged[at]) for name, at in zip(names, positions, strict=True)]
-        if total := self._merged.total():
+        if listed := ", ".join(f"“{name}” ({count})" for name, count in counts if count):
             code = "notice.merged_filled" if self._options.fill_merged else "notice.merged_rows"
-            listed = ", ".join(f"“{name}” ({count})" for name, count in counts if count)
-            notices = [*notices, Notice(code, count=total, fields=listed)]
+            notices = [*notices, Notice(code, count=self._merged.total(), fields=listed)]
         return StagedTable(
             staging_area=staging_area,
             names=names,

@@ -308,12 +308,9 @@ TEMPLATES: Mapping[str, str | Promise] = {
         " are empty."
     ),
     "notice.merged_rows": _(
-        "Empty cells below the first row of merged cells: %(count)s, in %(fields)s. The value of"
-        " the first row can be repeated in them."
+        "Empty rows of merged cells: %(count)s, in %(fields)s. The value can be repeated in them."
     ),
-    "notice.merged_filled": _(
-        "Cells that were filled with the value of their merged cell: %(count)s, in %(fields)s."
-    ),
+    "notice.merged_filled": _("Merged cells were filled down: %(count)s, in %(fields)s."),
     "notice.nested_list": _("The records are the list “%(path)s” of the file."),
     "notice.empty_formulas": _(
         "Formulas whose values are not in the file: %(count)s. Their cells are empty. Open the"
@@ -403,16 +400,14 @@ TEMPLATES: Mapping[str, str | Promise] = {
         "Records added: %(added)s; changed: %(changed)s; the same as before: %(same)s."
     ),
     "notice.records_compared": _(
-        "Compared with the published records by %(key)s: added: %(added)s; changed: %(changed)s;"
+        "Compared by %(key)s with the published records: added: %(added)s; changed: %(changed)s;"
         " removed: %(removed)s; the same: %(same)s."
     ),
     "notice.records_counted": _(
-        "All published records are replaced: %(before)s before, %(after)s after. Only a table with"
-        " a key is compared record by record."
+        "Published records: %(before)s; after the load: %(after)s. A key would tell what changes."
     ),
     "notice.records_not_compared": _(
-        "All published records are replaced: %(before)s before, %(after)s after. What is added,"
-        " changed and removed was not counted: it takes too long."
+        "Published records: %(before)s; after the load: %(after)s. Comparing them takes too long."
     ),
     # Why a field has its type ---------------------------------------------------------------------
     "type.nearly_all": _(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import asdict, dataclass
-from datetime import timedelta
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -12,9 +11,8 @@ from typing import Any
 from django.db import Error, transaction
 
 from ....database.sessions import override_settings
-from ....database.statements import to_milliseconds
 from ....models import Resource
-from ....writing.records import RecordTable, list_texts
+from ....writing.records import ARRAY, RecordTable, Rows
 from ..formats.duckdb_sql import SQL, quote_literal
 from ..formats.process import open_table
 from ..formats.shortages import find_shortage
@@ -30,11 +28,10 @@ from .rows import render_rows
 
 _MAX_ROWS, _MAX_LAST_ROWS = 20, 5
 _MAX_ROW_ERRORS = 50
-_MAX_VALUES = 3
-_MAX_VALUE_LENGTH = 300
+_MAX_VALUES, _MAX_LENGTH = 3, 300
 
 #: The time in which the rows are compared with the records that they replace.
-MAX_COMPARING_TIME = timedelta(seconds=10)
+MAX_COMPARING_SECONDS = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,13 +91,8 @@ class Preview:
             "row_count": self.row_count,
             "bad_row_count": self.bad_row_count,
             "row_errors": [
-                {
-                    "line": each.line,
-                    "field": each.field,
-                    "value": each.value,
-                    "reason": each.message,
-                }
-                for each in self.row_errors
+                {"line": e.line, "field": e.field, "value": e.value, "reason": e.message}
+                for e in self.row_errors
             ],
             "notices": [notice.to_json() for notice in self.notices],
             "missing": self.changes.missing,
@@ -138,7 +130,7 @@ def build_preview(
             # A merge chooses the types of the resource, which no user has chosen for this load.
             requested = resolved.requested_types
             values = find_first_cells(
-                table, table.columns, "true", count=_MAX_VALUES, length=_MAX_VALUE_LENGTH
+                table, table.columns, "true", count=_MAX_VALUES, length=_MAX_LENGTH
             )
             described = zip(table.columns, table.names, table.labels, plan.decisions, strict=True)
             last = min(_MAX_LAST_ROWS, max(0, row_count - _MAX_ROWS))
@@ -162,10 +154,7 @@ def build_preview(
                 bad_row_count=bad_rows,
                 row_errors=row_errors,
                 # The last thing that reads the table: it deletes the bad rows.
-                notices=(
-                    *_compare_records(resource, plan, interrupter or Interrupter()),
-                    *plan.reading_notices,
-                ),
+                notices=(*_compare_records(resource, plan), *plan.reading_notices),
                 changes=plan.changes,
                 failure=failure,
             )
@@ -176,9 +165,7 @@ def build_preview(
         raise shortage from error
 
 
-def _compare_records(
-    resource: Resource | None, plan: LoadPlan, interrupter: Interrupter
-) -> list[Notice]:
+def _compare_records(resource: Resource | None, plan: LoadPlan) -> list[Notice]:
     """Say what replacing the records adds, changes and removes: by their key, within a time."""
     served = resource.table_version if resource else None
     if not (resource and served and served.record_count and plan.replaces):
@@ -186,23 +173,22 @@ def _compare_records(
     delete_bad_rows(plan.table)
     before, after, known, same = served.record_count, plan.table.count_rows(), 0, 0
     notice = Notice("notice.records_counted", before=before, after=after)
-    if not plan.key or list(plan.key) != resource.primary_key:
+    if not plan.key or [*plan.key] != resource.primary_key:
         return [notice]
     notice.code = "notice.records_not_compared"
     records = RecordTable(plan.connection, Resource.objects.described(resource.pk))
-    deadline = monotonic() + MAX_COMPARING_TIME.total_seconds()
-    limit = to_milliseconds(MAX_COMPARING_TIME)
+    end = monotonic() + MAX_COMPARING_SECONDS
     with (
         suppress(Error),  # of the time limit, or of a value that no record can have
         transaction.atomic(plan.connection.alias),
-        override_settings(plan.connection, statement_timeout=limit),
+        override_settings(plan.connection, statement_timeout=f"{MAX_COMPARING_SECONDS}s"),
     ):
         for batch in render_rows(plan.table, plan.decisions):
-            interrupter.raise_if_cancelled()
-            if monotonic() > deadline:
-                break
-            found = records.count_known(list_texts(*zip(*batch, strict=True)), plan.types)
+            lines, texts = map(list, zip(*batch, strict=True))
+            found = records.count_known(Rows(ARRAY, (lines, texts)), plan.types)
             known, same = known + found[0], same + found[1]
+            if monotonic() > end:
+                break
         else:
             counts = {"added": after - known, "changed": known - same, "removed": before - known}
             keys = ", ".join(f"“{name}”" for name in plan.key)
@@ -219,7 +205,7 @@ def _fetch_rows(table: StagedTable, limit: str, count: int) -> tuple[tuple[str |
     for columns in table.rows.split_columns(table.columns):
         cells = table.execute(
             SQL("SELECT line, name, value[:{}] FROM {}").format(
-                quote_literal(_MAX_VALUE_LENGTH),
+                quote_literal(_MAX_LENGTH),
                 table.rows.select_cells(columns, relation, has_lines=True),
             )
         ).fetchall()
