@@ -154,6 +154,18 @@ def test_the_preview_shows_what_does_not_fit_a_chosen_type(staff: Client, empty:
     assert '<option value="int4" selected>' in page
 
 
+def test_the_preview_says_what_a_file_that_replaces_the_records_changes(
+    staff: Client, empty: Resource
+) -> None:
+    submit(staff, upload(staff, empty, "a,b\n1,x\n2,y\n", key="a"))
+
+    page = get_page(staff, upload(staff, empty, "a,b\n1,z\n3,y\n", key="a"))
+
+    assert "Compared by “a” with the published records: added: 1; changed: 1; removed: 1;" in page
+    page = get_page(staff, upload(staff, empty, "a,b\n1,z\n", key="a", mode="upsert"))
+    assert "Compared by" not in page
+
+
 def test_dropping_fields_needs_a_confirmation(staff: Client, resource: Resource) -> None:
     load = upload(staff, resource, "title,x\na,1\n")
     page = get_page(staff, load)
@@ -614,6 +626,24 @@ def test_a_preview_with_bad_rows_asks_what_becomes_of_them(staff: Client, empty:
     staff.post(f"{LOADS}{load.pk}/preview/", {"again": "1"})  # needs no choice
     assert CHECKED.findall(get_page(staff, load)) == []
     assert submit(staff, load, bad_rows="skip").record_count == 2
+
+
+def test_a_type_is_corrected_back_and_loaded_without_another_preview(
+    staff: Client, empty: Resource
+) -> None:
+    load = upload(staff, empty, CSV_WITH_BAD_ROW.replace("Blue", "Blue,x"))
+    chosen = {"type_0": "", "type_1": "int4"}
+    staff.post(f"{LOADS}{load.pk}/preview/", {**chosen, "again": "1"})
+    assert "Rows that cannot be loaded" in get_page(staff, load)
+    refused = staff.post(f"{LOADS}{load.pk}/preview/", {**chosen, "load": "1"}).content.decode()
+    assert "Choose what to do with these rows." in refused
+
+    staff.post(f"{LOADS}{load.pk}/preview/", {"type_0": "", "type_1": "", "load": "1"})
+
+    load.refresh_from_db()
+    assert (load.state, load.record_count) == (LoadState.READY, 3)
+    depth = empty.fields.get(name="depth")
+    assert (depth.type, depth.chosen_type) == ("text", "")
 
 
 def test_a_submitted_draft_is_not_submitted_twice(staff: Client, empty: Resource) -> None:

@@ -198,7 +198,7 @@ class PreviewForm(forms.Form):
         """
         Add a choice of type for each field of the file, or for those in ``rows``.
 
-        With bad rows, no choice is made beforehand that refuses the file; it is needed to load.
+        With bad rows, no choice is made that refuses the file; loading with these types needs one.
         """
         super().__init__(*args, **kwargs)
         for option_name in _PREVIEW_OPTIONS:
@@ -206,7 +206,6 @@ class PreviewForm(forms.Form):
             self.initial[option_name] = getattr(options, option_name)
         if has_bad_rows and options.should_refuse_bad_rows:
             self.initial["bad_rows"] = None
-        self.fields["bad_rows"].required = "load" in self.data
         self.fields["bad_rows"].error_messages["required"] = _("Choose what to do with these rows.")
         self.options, self.names = options, tuple(names)
         self.shown = [*enumerate(self.names)][rows]
@@ -216,6 +215,8 @@ class PreviewForm(forms.Form):
             field = _make_type_field(label, selected)
             field.widget.attrs["aria-label"] = label
             self.fields[f"type_{position}"] = field
+        is_retyped = any(name.startswith("type_") for name in self.changed_data)
+        self.fields["bad_rows"].required = "load" in self.data and not is_retyped
 
     def build_options(self) -> LoadOptions:
         """Build the options of the load from a valid form; fields without an input keep theirs."""
