@@ -19,7 +19,7 @@ from .contributions import Contribution
 class DatastoreSearchConfig(AppConfig):
     default = True  # this module has two candidates
     name = "datastore_search"
-    verbose_name = _("Datastore")
+    verbose_name = _("Tables")
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
@@ -56,8 +56,8 @@ class ContribAppConfig(AppConfig):
         cls.default = True
         cls.name = vars(cls).get("name") or cls.__module__.removesuffix(".apps")
         if cls.name.startswith(f"{__package__}."):
-            app = cls.name.rpartition(".")[2]
-            cls.label, cls.verbose_name = f"datastore_search_{app}", f"datastore_search: {app}"
+            cls.label = cls.name.replace(".contrib.", "_")
+            cls.verbose_name = vars(cls).get("verbose_name", cls.name.rpartition(".")[2].title())
             cls.default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:

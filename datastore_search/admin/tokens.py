@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import knox.admin  # noqa: F401 - registers knox's page for tokens, which this one replaces
+import knox.admin  # registers knox's page for tokens, which this one replaces
 from django.contrib import admin, messages
 from django.contrib.auth import get_user_model
 from django.core.exceptions import PermissionDenied
@@ -12,7 +12,7 @@ from django.db import router
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils.html import format_html
-from django.utils.translation import gettext
+from django.utils.translation import gettext, gettext_lazy
 from knox.crypto import hash_token
 from knox.models import get_token_model
 
@@ -21,6 +21,7 @@ from ..web.tokens import issue_token
 AuthToken = get_token_model()
 
 admin.site.unregister(AuthToken)
+knox.models.AuthToken._meta.app_config.verbose_name = gettext_lazy("Tokens")
 
 
 @admin.register(AuthToken)

@@ -264,12 +264,11 @@ class RecordTable:
             while batch := cursor.fetchmany(_MAX_FETCHED_ROWS):
                 yield [number for (number,) in batch]
 
-    def count_known(self, rows: Rows, names: Collection[str]) -> tuple[int, int]:
+    def count_known(self, rows: Rows, names: Collection[str]) -> tuple[int, ...]:
         """Count the rows whose key a record has, and those whose record has the same values."""
         nulls = json.dumps({**self._nulls, **dict.fromkeys(names)})
         parameters = [nulls, nulls, *rows.parameters]
-        ((known, same),) = execute(self._connection, self._build(_COUNT_KNOWN, rows), parameters)
-        return known, same
+        return execute(self._connection, self._build(_COUNT_KNOWN, rows), parameters)[0]
 
     def insert(self, rows: Rows, names: Collection[str]) -> int:
         """Add the rows whose key no record has, in order; ``names`` are of the fields of all."""

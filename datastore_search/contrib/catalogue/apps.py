@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from django.utils.translation import gettext_lazy as _
+
 from ...apps import ContribAppConfig
 from ...contributions import Contribution
 
 
 class CatalogueConfig(ContribAppConfig):
+    verbose_name = _("Catalogue")
+
     def contribute(self) -> Iterator[Contribution]:
         from ...admin.parts import parts
         from ...api.actions import actions

@@ -6,12 +6,14 @@ from collections.abc import Iterator
 
 import django
 from django.db.models.signals import post_save
+from django.utils.translation import gettext_lazy as _
 
 from ...apps import ContribAppConfig
 from ...contributions import Contribution, receive
 
 
 class FilesConfig(ContribAppConfig):
+    verbose_name = _("Files")
     packages = {
         "chardet": "files",
         "duckdb": "files",

@@ -56,3 +56,11 @@ def test_the_lists_ask_as_few_queries_for_many_as_for_one(
     for address in (LIST, LIST.replace("/resource/", "/load/")):
         with django_assert_max_num_queries(12):
             staff.get(address)
+
+
+def test_the_groups_of_the_menu_have_words(staff: Client) -> None:
+    page = staff.get("/en/admin/").content.decode()
+
+    groups = re.findall(r'<a href="[^"]*" class="section"[^>]*>\s*(.*?)\s*</a>', page)
+    assert {"Tables", "Files", "Catalogue", "Tokens"} <= set(groups)
+    assert not [group for group in groups if "_" in group or "knox" in group.lower()]

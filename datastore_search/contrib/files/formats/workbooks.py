@@ -68,11 +68,7 @@ _MAX_COVER_CELLS = 2
 
 @dataclass(frozen=True, slots=True)
 class _Sheet:
-    """
-    A sheet: ``rows`` are all from its first on, with the columns of ``area``.
-
-    ``notices`` are what is known of the sheet once its rows are read.
-    """
+    """A sheet: its rows, from the first on, in the columns of ``area``; then notices about them."""
 
     name: str
     area: CellRange

@@ -26,8 +26,7 @@ from .bad_rows import delete_bad_rows, read_row_errors
 from .plan import FieldChanges, LoadPlan, build_plan
 from .rows import render_rows
 
-_MAX_ROWS, _MAX_LAST_ROWS = 20, 5
-_MAX_ROW_ERRORS = 50
+_MAX_ROWS, _MAX_LAST_ROWS, _MAX_ROW_ERRORS = 20, 5, 50
 _MAX_VALUES, _MAX_LENGTH = 3, 300
 
 #: The time in which the rows are compared with the records that they replace.
