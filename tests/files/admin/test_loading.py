@@ -161,7 +161,7 @@ def test_the_preview_says_what_a_file_that_replaces_the_records_changes(
 
     page = get_page(staff, upload(staff, empty, "a,b\n1,z\n3,y\n", key="a"))
 
-    assert "Compared by “a” with the published records: added: 1; changed: 1; removed: 1;" in page
+    assert "Compared by “a” with the published records: added: 1; changed: 1; removed: 1." in page
     page = get_page(staff, upload(staff, empty, "a,b\n1,z\n", key="a", mode="upsert"))
     assert "Compared by" not in page
 

@@ -401,7 +401,7 @@ TEMPLATES: Mapping[str, str | Promise] = {
     ),
     "notice.records_compared": _(
         "Compared by %(key)s with the published records: added: %(added)s; changed: %(changed)s;"
-        " removed: %(removed)s; the same: %(same)s."
+        " removed: %(removed)s."
     ),
     "notice.records_counted": _(
         "Published records: %(before)s; after the load: %(after)s. A key would tell what changes."

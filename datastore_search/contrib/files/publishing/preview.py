@@ -189,9 +189,11 @@ def _compare_records(resource: Resource | None, plan: LoadPlan) -> list[Notice]:
             if monotonic() > end:
                 break
         else:
-            counts = {"added": after - known, "changed": known - same, "removed": before - known}
-            keys = ", ".join(f"“{name}”" for name in plan.key)
-            notice = Notice("notice.records_compared", key=keys, same=same, **counts)
+            key, added = ", ".join(f"“{name}”" for name in plan.key), after - known
+            changed, removed = known - same, before - known
+            notice = Notice(
+                "notice.records_compared", key=key, added=added, changed=changed, removed=removed
+            )
     return [notice]
 
 
