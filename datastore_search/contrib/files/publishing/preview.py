@@ -29,8 +29,7 @@ from .rows import render_rows
 _MAX_ROWS, _MAX_LAST_ROWS, _MAX_ROW_ERRORS = 20, 5, 50
 _MAX_VALUES, _MAX_LENGTH = 3, 300
 
-#: The time in which the rows are compared with the records that they replace.
-MAX_COMPARING_SECONDS = 10
+MAX_COMPARING_SECONDS = 10  # in which rows are compared with the records that they replace
 
 
 @dataclass(frozen=True, slots=True)
