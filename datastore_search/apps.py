@@ -57,7 +57,7 @@ class ContribAppConfig(AppConfig):
         cls.name = vars(cls).get("name") or cls.__module__.removesuffix(".apps")
         if cls.name.startswith(f"{__package__}."):
             cls.label = cls.name.replace(".contrib.", "_")
-            cls.verbose_name = vars(cls).get("verbose_name", cls.name.rpartition(".")[2].title())
+            cls.verbose_name = getattr(cls, "verbose_name", cls.name.rpartition(".")[2].title())
             cls.default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
