@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.contrib.admin.models import LogEntry
-from django.db import connection
+from django.db import connection, connections
 from django.test import Client
 from django.utils import timezone
 
 from datastore_search.contrib.files.jobs import clean_up_loads, cleanup
 from datastore_search.contrib.files.models import Load, Mode
+from datastore_search.database import statements
 from datastore_search.database.tables import list_record_tables
 from datastore_search.models import Resource
+from datastore_search.signals import resource_written
 from datastore_search.writing import Method, open_writer
 
 from ...builders import act, ask, get_result, make_token, make_user
@@ -45,8 +48,11 @@ def read(client: Client, load: Load) -> tuple[list[str], list[str]]:
     return [record["name"] for record in result["records"]], names[1:]
 
 
-def send(client: Client, load: Load, **more: str) -> str:
-    response = client.post(f"{LOADS}{load.pk}/former/", more, follow=True)
+def send(client: Client, load: Load, button: str = "publish", version: int = 0) -> str:
+    """Press a button, by default of the page as it is now."""
+    load.refresh_from_db()
+    version = version or (load.former or {"version": 0})["version"]
+    response = client.post(f"{LOADS}{load.pk}/former/", {button: version}, follow=True)
     assert response.status_code == 200
     return response.content.decode()
 
@@ -80,6 +86,72 @@ def test_the_records_from_before_are_published_again_and_those_of_the_load_too(
     assert read(Client(), load) == (["Crimson", "Green", "Grey"], ["code", "name", "river"])
     send(admin_client, load)
     assert read(Client(), load)[0] == ["Navy", "Red"]
+
+
+def test_a_second_click_does_not_undo_the_first(admin_client: Client, load: Load) -> None:
+    page = admin_client.get(f"{LOADS}{load.pk}/change/").content.decode()
+    (version,) = re.findall(r'name="publish" value="(\d+)"', page)
+
+    for _click in range(2):
+        assert "The records are published again." in send(admin_client, load, version=int(version))
+        assert read(Client(), load)[0] == ["Blue", "Red"]
+
+
+def test_what_is_published_meanwhile_is_not_deleted(
+    admin_client: Client, load: Load, django_capture_on_commit_callbacks: Any
+) -> None:
+    page = admin_client.get(f"{LOADS}{load.pk}/change/").content.decode()
+    (version,) = re.findall(r'name="delete" value="(\d+)"', page)
+    send(admin_client, load)  # by a colleague
+
+    with django_capture_on_commit_callbacks(execute=True):
+        send(admin_client, load, "delete", int(version))
+
+    assert len(list_record_tables(connection)) == 2
+    assert read(Client(), load)[0] == ["Blue", "Red"]
+    send(admin_client, load)
+    assert len(read(Client(), load)[0]) == 3
+
+
+def test_portals_are_told_that_the_records_are_others(
+    admin_client: Client, load: Load, django_capture_on_commit_callbacks: Any
+) -> None:
+    received = list[dict[str, Any]]()
+
+    def receive(resource: Resource, **values: Any) -> None:
+        received.append({"resource": resource.pk, **values})
+
+    resource_written.connect(receive)
+    try:
+        with django_capture_on_commit_callbacks(execute=True):
+            send(admin_client, load)
+    finally:
+        resource_written.disconnect(receive)
+
+    (values,) = received
+    assert values["resource"] == load.resource_id
+    assert [values[name] for name in ("added", "updated", "deleted")] == [2, 0, 3]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_click_does_not_wait_for_a_long_change(
+    admin_client: Client, load: Load, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(statements, "WRITE_LOCK_TIMEOUT", timedelta(milliseconds=50))
+    other = connections.create_connection("default")
+    try:
+        other.set_autocommit(False)
+        with other.cursor() as cursor:  # as a load that merges does
+            cursor.execute("SELECT FROM datastore_search_resource FOR NO KEY UPDATE")
+        for button in ("publish", "delete"):
+            page = send(admin_client, load, button)
+            assert "Another change of the resource has not ended yet." in page
+    finally:
+        other.rollback()
+        other.close()
+
+    assert len(read(Client(), load)[0]) == 3
+    load.resource.delete()
 
 
 def test_they_are_kept_for_a_week(admin_client: Client, load: Load) -> None:
@@ -119,8 +191,11 @@ def test_without_a_user_or_by_the_setting_none_are_kept(
     assert not Load.objects.filter(former__isnull=False).exists()
 
 
-def test_they_can_be_deleted_at_once(admin_client: Client, load: Load) -> None:
-    send(admin_client, load, delete="1")
+def test_they_can_be_deleted_at_once(
+    admin_client: Client, load: Load, django_capture_on_commit_callbacks: Any
+) -> None:
+    with django_capture_on_commit_callbacks(execute=True):
+        send(admin_client, load, "delete")
 
     assert list_record_tables(connection) == {load.table_version_id}
     assert "no longer kept" in send(admin_client, load)
@@ -156,6 +231,6 @@ def test_nobody_else_publishes_them(client: Client, load: Load) -> None:
     assert client.post(f"{LOADS}{load.pk}/former/").status_code == 403
     changer = make_user("changer", permissions=("view_resource", "change_resource"), is_staff=True)
     client.force_login(changer)
-    assert client.post(f"{LOADS}{load.pk}/former/", {"delete": "1"}).status_code == 403
+    assert client.post(f"{LOADS}{load.pk}/former/", {"delete": load.pk}).status_code == 403
     assert client.get(f"{LOADS}{load.pk}/former/").status_code == 405
     assert len(read(Client(), load)[0]) == 3

@@ -23,6 +23,7 @@ from ....admin.permissions import (
     get_viewable_resources,
     has_permission,
 )
+from ....messages.availability import TemporarilyUnavailable
 from ....messages.bidi import show_bidi_controls
 from ....messages.numbers import format_count
 from ....models import Resource
@@ -229,13 +230,13 @@ class LoadAdmin(ViewableAdmin):
         """Publish the records from before a load again, or those of the load; or delete them."""
         load = self._get_permitted(request, load_id)
         try:
-            if "delete" in request.POST:
+            if version_id := request.POST.get("delete"):
                 check_permission(request, "delete", load.resource)
-                delete_former_version(load)
+                delete_former_version(load, version_id)
             else:
-                publish_former_version(load, request.user)
+                publish_former_version(load, request.POST.get("publish", ""), request.user)
                 messages.success(request, gettext("The records are published again."))
-        except LoadFailed as error:
+        except (LoadFailed, TemporarilyUnavailable) as error:
             messages.error(request, str(error))
         return redirect(_CHANGE, load_id)
 

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any, Final
 
-from django.db import connections, router
+from django.db import connections, router, transaction
 from django.utils import timezone
 
-from ....database.tables import drop_record_table, has_table
-from ....models import Field, Resource, TableVersion
+from ....database.statements import RowToLock, begin_write_transaction
+from ....database.tables import has_table
+from ....models import Field, Resource, TableVersion, drop_tables_on_commit
+from ....signals import resource_written
 from ....writing.history import record_changes
 from ..conf import conf
 from ..messages.failures import LoadFailed
 from ..models import Load
-from ..tables.locks import begin_load_transaction
 
 _FIELDS_PER_STATEMENT: Final = 500
 
@@ -72,31 +75,47 @@ def find_former_version(load: Load) -> TableVersion | None:
     return version if served and has_table(_connect(), version.pk) else None
 
 
-def publish_former_version(load: Load, user: Any) -> None:
+def publish_former_version(load: Load, version_id: str, user: Any) -> None:
     """
-    Publish the former version again; the version that is served is kept in its place.
+    Publish this former version again; the version that is served is kept in its place.
 
-    Raises: ``LoadFailed`` with ``load.not_kept``.
+    It may be served already, by a second click.
+
+    Raises: ``LoadFailed`` with ``load.not_kept``; as ``begin_write_transaction``.
     """
-    with begin_load_transaction(_connect(), load.pk):
-        resource = Resource.objects.select_for_update(of=("self",)).get(pk=load.resource_id)
-        load = Load.objects.select_for_update(of=("self",)).get(pk=load.pk)
-        load.resource = resource
-        if (version := find_former_version(load)) is None:
-            raise LoadFailed("load.not_kept")
-        former: Any = load.former
-        Load.objects.filter(pk=load.pk).update(former=_describe_served(resource))
-        fields = [Field(resource=resource, **each) for each in former["fields"]]
-        serve_version(resource, version, fields, former["key"])
-        record_changes(user, resource, {"added": version.record_count}, _connect().alias)
+    with _lock_former_version(load, version_id) as (locked, version):
+        if version:
+            resource, former = locked.resource, locked.former
+            served = resource.table_version
+            Load.objects.filter(pk=load.pk).update(former=_describe_served(resource))
+            fields = [Field(resource=resource, **each) for each in former["fields"]]
+            serve_version(resource, version, fields, former["key"])
+            counts = {"added": version.record_count, "updated": 0, "deleted": served.record_count}
+            record_changes(user, resource, {"added": version.record_count}, _connect().alias)
+            send = partial(resource_written.send_robust, Resource, resource=resource, **counts)
+            transaction.on_commit(send, using=_connect().alias, robust=True)
 
 
-def delete_former_version(load: Load) -> None:
-    """Delete the version at once; if it is being read, the next clean-up does."""
-    if version := find_former_version(load):
-        Load.objects.filter(pk=load.pk).update(former=None)
-        if drop_record_table(_connect(), version.pk):
+def delete_former_version(load: Load, version_id: str) -> None:
+    """Delete this former version, unless it is served; raise as ``publish_former_version``."""
+    with _lock_former_version(load, version_id) as (_locked, version):
+        if version:
+            Load.objects.filter(pk=load.pk).update(former=None)
+            drop_tables_on_commit([version.pk], using=_connect().alias)
             version.delete()
+
+
+@contextmanager
+def _lock_former_version(load: Load, version_id: str) -> Iterator[tuple[Any, TableVersion | None]]:
+    """Lock a resource, and find its former version; None if it is served by now."""
+    with begin_write_transaction(_connect(), RowToLock(Resource._meta.db_table, load.resource_id)):
+        locked = Load.objects.select_for_update(of=("self",)).filter(pk=load.pk).first()
+        version = find_former_version(locked) if locked else None
+        if locked and str(locked.resource.table_version_id) == version_id:
+            version = None
+        elif version is None or str(version.pk) != version_id:
+            raise LoadFailed("load.not_kept")
+        yield locked, version
 
 
 def list_former_tables(table_ids: Collection[int]) -> dict[int, datetime]:
