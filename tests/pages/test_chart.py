@@ -303,6 +303,8 @@ def test_no_chart_is_proposed_by_a_key(client: Client, db: None) -> None:
 
     assert "No field suits a chart." in extract_text(open_chart(client, resource))
     assert parse_table(open_chart(client, resource, {"by": "name"}))[1:]
+    numbered = make_table("id,kind", lambda n: 1900 + n, lambda n: f"k{n % 3}")
+    assert "Number of records by kind" in extract_text(open_chart(client, numbered))
 
 
 def test_what_was_proposed_goes_when_the_question_changes(client: Client, db: None) -> None:

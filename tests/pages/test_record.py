@@ -69,6 +69,14 @@ def test_the_data_dictionary_chooses_the_name_of_a_record(client: Client, db: No
     assert "<h1>Record 2</h1>" in open_record(client, resource, "2").content.decode()
 
 
+def test_a_name_of_invisible_characters_is_none(client: Client, db: None) -> None:
+    resource = make_resource("name\n \u200b\u2060 \nb\n")
+
+    assert "<h1>Record 1</h1>" in open_record(client, resource, "1").content.decode()
+    page = client.get(f"/en/datastore/{resource.pk}/").content.decode()
+    assert re.findall(r'<a href="r/\d/[^>]*>(.*?)</a>', page) == ["1", "b"]
+
+
 def test_a_large_table_has_names_by_the_estimate_of_different_values(
     client: Client, db: None
 ) -> None:

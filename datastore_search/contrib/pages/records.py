@@ -184,7 +184,8 @@ def write_name(column: Column | None, record: Mapping[str, object]) -> str:
     """Write the name of a record, which a column has; empty if it has none."""
     if column is None or (value := record[column.name]) is None:
         return ""
-    return show_bidi_controls(format_value(column.type, value)).strip()
+    name = show_bidi_controls(format_value(column.type, value)).strip()
+    return name if _VISIBLE.search(name) else ""
 
 
 def _keep_first(pairs: Iterable[tuple[str, object]]) -> dict[str, object]:
@@ -196,6 +197,7 @@ def _keep_first(pairs: Iterable[tuple[str, object]]) -> dict[str, object]:
 
 
 _ELLIPSIS = SafeString("…")
+_VISIBLE = re.compile(r"[^\s\x00-\x1f\xad\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]")
 _MARKED = re.compile(r"<mark>(.*?)</mark>")
 
 
@@ -221,7 +223,7 @@ def _write_cells(
         if len(text) > MAX_CELL_LENGTH:
             cut.append(column)
             content += _ELLIPSIS
-        if column.mark == "h" and link and text.strip() and not target:
+        if column.mark == "h" and link and _VISIBLE.search(text) and not target:
             content, link = format_html('<a href="{}">{}</a>', link, content), ""
         cell = "<td{}><i>{}</i>" if column.is_category else "<td{}>{}"
         cells += format_html(cell, attributes, content)
