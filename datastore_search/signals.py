@@ -22,9 +22,8 @@ request_answered = Signal()
 orders_wanted = Signal()
 
 #: Sent by ``Resource`` when ``datastore_create``, ``datastore_upsert`` or a deletion is committed,
-#: by a request or by Python, or when a load is taken back: ``resource``, and the numbers of records
-#: ``added``, ``updated``, which had other values, and ``deleted``.  A resource whose table was
-#: dropped has no ``table_version``.
+#: or a load is taken back: ``resource``, and the numbers of records ``added``, ``updated``, which
+#: had other values, and ``deleted``.  A resource whose table was dropped has no ``table_version``.
 resource_written = Signal()
 
 #: Sent by a model when a change is committed that answers depend on: ``keys``, the surrogate keys

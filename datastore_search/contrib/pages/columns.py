@@ -357,9 +357,8 @@ def is_skewed(column: Column, profile: Mapping[str, Any] | None) -> bool:
 
 
 def is_year(column: Column, profile: Mapping[str, Any] | None) -> bool:
-    has_ends = column.type.is_integer and profile and "min" in profile
-    is_year = has_ends and not KEY_NAME.search(column.name)
-    return bool(is_year) and all(int((profile or {})[end]) in _YEARS for end in ("min", "max"))
+    is_number = column.type.is_integer and not KEY_NAME.search(column.name)
+    return is_number and all(int((profile or {}).get(end, 0)) in _YEARS for end in ("min", "max"))
 
 
 def list_useful(fields: Sequence[FacetField], profiles: Profiles) -> list[FacetField]:

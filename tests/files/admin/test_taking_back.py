@@ -231,6 +231,8 @@ def test_nobody_else_publishes_them(client: Client, load: Load) -> None:
     assert client.post(f"{LOADS}{load.pk}/former/").status_code == 403
     changer = make_user("changer", permissions=("view_resource", "change_resource"), is_staff=True)
     client.force_login(changer)
+    page = client.get(f"{LOADS}{load.pk}/change/").content.decode()
+    assert ("Publish them again" in page, "Delete them now" in page) == (True, False)
     assert client.post(f"{LOADS}{load.pk}/former/", {"delete": load.pk}).status_code == 403
     assert client.get(f"{LOADS}{load.pk}/former/").status_code == 405
     assert len(read(Client(), load)[0]) == 3

@@ -161,7 +161,8 @@ def test_without_the_key_of_the_records_a_preview_counts_them(
     resource = make_loaded_resource(STOCK)
 
     assert describe_replacement(tmp_path, "code,name\na,b\n", resource, key=key) == (
-        "Published records: 4; after the load: 1. A key would tell what changes."
+        "Published records: 4; after the load: 1. With the same key in both, the preview says"
+        " what changes."
     )
 
 

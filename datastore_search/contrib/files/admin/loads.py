@@ -169,6 +169,7 @@ class LoadAdmin(ViewableAdmin):
                 "notices": list(filter(None, map(render_in_words, load.notices))),
                 "page": page,
                 "can_change": has_permission(request, "change", load.resource),
+                "can_delete": has_permission(request, "delete", load.resource),
                 "record_count": format_count(load.record_count),
                 "bad_row_count": format_count(load.row_error_count),
                 "badge": render_badge(load),

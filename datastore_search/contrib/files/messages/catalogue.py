@@ -404,7 +404,8 @@ TEMPLATES: Mapping[str, str | Promise] = {
         " removed: %(removed)s."
     ),
     "notice.records_counted": _(
-        "Published records: %(before)s; after the load: %(after)s. A key would tell what changes."
+        "Published records: %(before)s; after the load: %(after)s. With the same key in both, the"
+        " preview says what changes."
     ),
     "notice.records_not_compared": _(
         "Published records: %(before)s; after the load: %(after)s. Comparing them takes too long."

@@ -77,19 +77,16 @@ def find_former_version(load: Load) -> TableVersion | None:
 
 def publish_former_version(load: Load, version_id: str, user: Any) -> None:
     """
-    Publish this former version again; the version that is served is kept in its place.
-
-    It may be served already, by a second click.
+    Publish this former version, unless it is served by now; the other one is kept in its place.
 
     Raises: ``LoadFailed`` with ``load.not_kept``; as ``begin_write_transaction``.
     """
     with _lock_former_version(load, version_id) as (locked, version):
         if version:
-            resource, former = locked.resource, locked.former
-            served = resource.table_version
+            resource, served = locked.resource, locked.resource.table_version
             Load.objects.filter(pk=load.pk).update(former=_describe_served(resource))
-            fields = [Field(resource=resource, **each) for each in former["fields"]]
-            serve_version(resource, version, fields, former["key"])
+            fields = [Field(resource=resource, **each) for each in locked.former["fields"]]
+            serve_version(resource, version, fields, locked.former["key"])
             counts = {"added": version.record_count, "updated": 0, "deleted": served.record_count}
             record_changes(user, resource, {"added": version.record_count}, _connect().alias)
             send = partial(resource_written.send_robust, Resource, resource=resource, **counts)
@@ -111,11 +108,10 @@ def _lock_former_version(load: Load, version_id: str) -> Iterator[tuple[Any, Tab
     with begin_write_transaction(_connect(), RowToLock(Resource._meta.db_table, load.resource_id)):
         locked = Load.objects.select_for_update(of=("self",)).filter(pk=load.pk).first()
         version = find_former_version(locked) if locked else None
-        if locked and str(locked.resource.table_version_id) == version_id:
-            version = None
-        elif version is None or str(version.pk) != version_id:
+        is_served = locked and str(locked.resource.table_version_id) == version_id
+        if not is_served and (version is None or str(version.pk) != version_id):
             raise LoadFailed("load.not_kept")
-        yield locked, version
+        yield locked, None if is_served else version
 
 
 def list_former_tables(table_ids: Collection[int]) -> dict[int, datetime]:
