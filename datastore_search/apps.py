@@ -56,8 +56,9 @@ class ContribAppConfig(AppConfig):
         cls.default = True
         cls.name = vars(cls).get("name") or cls.__module__.removesuffix(".apps")
         if cls.name.startswith(f"{__package__}."):
-            cls.label = cls.name.replace(".contrib.", "_")
-            cls.verbose_name = getattr(cls, "verbose_name", cls.name.rpartition(".")[2].title())
+            app = cls.name.rpartition(".")[2]
+            cls.label = f"datastore_search_{app}"
+            cls.verbose_name = getattr(cls, "verbose_name", app.title())
             cls.default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:

@@ -419,6 +419,7 @@ STATUSES = {
     "page resource q=": 302,
     "admin datastore_search_files_load_cancel": 302,
     "admin datastore_search_files_load_retry": 302,
+    "admin datastore_search_files_load_former": 302,
 }
 
 #: Pages that know no tokens of others, and redirect as Django does for what does not exist.
@@ -465,6 +466,7 @@ ADMIN: dict[str, str | None] = {
     "datastore_search_files_load_options": "change",
     "datastore_search_files_load_cancel": "change",
     "datastore_search_files_load_retry": "change",
+    "datastore_search_files_load_former": "change",
     "datastore_search_files_load_bad_rows": "view",
     "datastore_search_files_load_changelist": "view",
     "datastore_search_files_load_history": "view",
@@ -566,7 +568,7 @@ def build_admin_address(name: str, portal: Portal) -> str:
 def open_admin(name: str) -> Send:
     def send(portal: Portal, visitor: Visitor) -> Any:
         client, address = visitor.open_client(), build_admin_address(name, portal)
-        if name.endswith(("_cancel", "_retry")):
+        if name.endswith(("_cancel", "_retry", "_former")):
             return client.post(address)
         return client.get(address, {"load": portal.load.pk} if name.endswith("_progress") else {})
 

@@ -57,17 +57,10 @@ class FilesSettings(Settings):
     UPLOAD_RETENTION = Setting(
         timedelta(days=7),
         "Time for which the upload of a failed or cancelled load is kept, so that it can be"
-        " retried. The same applies to an unused draft."
+        " retried. The same applies to an unused draft, and to the records that the load of a user"
+        " has replaced, which can be [published again](../how-to/load-files.md#take-a-load-back)."
         " [`datastore_cleanup`](commands.md#datastore_cleanup) and the next load of the resource"
         " delete older ones.",
-        minimum=timedelta(0),
-    )
-    FORMER_RETENTION = Setting(
-        timedelta(days=7),
-        "Time for which the records that a load has replaced are kept, so that staff can [publish"
-        " them again](../how-to/load-files.md#take-a-load-back). It concerns loads that a user"
-        " starts, in the admin or by the API, and the last one of each resource. The records take"
-        " their room on the disk meanwhile. With `timedelta(0)` none are kept.",
         minimum=timedelta(0),
     )
     MAX_DOWNLOADS_BYTES = Setting(

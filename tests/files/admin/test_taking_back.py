@@ -184,7 +184,7 @@ def test_without_a_user_or_by_the_setting_none_are_kept(
 ) -> None:
     user = None
     if is_off:
-        settings.DATASTORE_SEARCH_FORMER_RETENTION, user = timedelta(0), load.user
+        settings.DATASTORE_SEARCH_UPLOAD_RETENTION, user = timedelta(0), load.user
     load_text(load.resource, OLD, user=user, drop_missing_fields=True)
 
     assert len(list_record_tables(connection)) == 1

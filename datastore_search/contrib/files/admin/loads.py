@@ -176,7 +176,7 @@ class LoadAdmin(ViewableAdmin):
                 "address": get_page_address(load.resource),
                 "former": former,
                 "former_count": former and format_count(former.record_count),
-                "former_until": former and load.finished_at + conf.FORMER_RETENTION,
+                "former_until": former and load.finished_at + conf.UPLOAD_RETENTION,
                 "is_taken_back": former and former.pk == load.table_version_id,
             },
         )

@@ -60,7 +60,7 @@ def keep_former_version(load: Load, resource: Resource) -> None:
     """
     loads = Load.objects.filter(resource=resource)
     loads.filter(former__isnull=False).update(former=None)
-    if load.user_id is not None and conf.FORMER_RETENTION and resource.table_version_id:
+    if load.user_id is not None and conf.UPLOAD_RETENTION and resource.table_version_id:
         loads.filter(pk=load.pk).update(former=_describe_served(resource))
 
 
@@ -120,11 +120,11 @@ def list_former_tables(table_ids: Collection[int]) -> dict[int, datetime]:
     loads = Load.objects.filter(resource__in=resources, former__isnull=False)
     kept = loads.filter(finished_at__gt=_begin_retention() - _GRACE)
     ends: Any = kept.values_list("former__version", "finished_at")
-    return {pk: moment + conf.FORMER_RETENTION for pk, moment in ends if pk in table_ids}
+    return {pk: moment + conf.UPLOAD_RETENTION for pk, moment in ends if pk in table_ids}
 
 
 def _begin_retention() -> datetime:
-    return timezone.now() - conf.FORMER_RETENTION
+    return timezone.now() - conf.UPLOAD_RETENTION
 
 
 def _connect() -> Any:
