@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from hashlib import blake2b
 from http import HTTPStatus
@@ -76,12 +76,10 @@ class Validators:
         """
         if request.method not in _SAFE_METHODS:
             return cls("", None, resource.private, vary)
-        etag = _build_etag(request, resource.version, parts)
         is_settled = timezone.now() - resource.modified_at > _MIN_AGE
         last_modified = resource.modified_at if is_settled else None
-        validators = cls(etag, last_modified, resource.private, vary, str(resource.pk))
-        validators._raise_if_not_modified(request)
-        return validators
+        validators = cls("", last_modified, resource.private, vary, str(resource.pk))
+        return validators._with_etag(request, resource.version, parts)
 
     @classmethod
     def from_state(cls, state: object, request: HttpRequest, *parts: object) -> Validators:
@@ -93,19 +91,21 @@ class Validators:
 
         Raises: ``NotModified`` when the client has this answer already.
         """
-        validators = cls(
-            _build_etag(request, state, parts), None, private=False, vary=(), key=CATALOGUE_KEY
-        )
-        validators._raise_if_not_modified(request)
-        return validators
+        validators = cls("", None, private=False, vary=(), key=CATALOGUE_KEY)
+        return validators._with_etag(request, state, parts)
 
-    def _raise_if_not_modified(self, request: HttpRequest) -> None:
+    def _with_etag(self, request: HttpRequest, version: object, parts: object) -> Validators:
+        tagged = [__version__, str(version), request.build_absolute_uri()]
+        tagged.append(json.dumps(parts, sort_keys=True, default=str))
+        digest = blake2b("\n".join(tagged).encode(errors="replace"), digest_size=16).hexdigest()
+        validators = replace(self, etag=f'W/"{digest}"')
         seconds = None if self.last_modified is None else int(self.last_modified.timestamp())
-        response = get_conditional_response(request, etag=self.etag, last_modified=seconds)
+        response = get_conditional_response(request, etag=validators.etag, last_modified=seconds)
         # Only the conditions of caches count, for no answer is changed by its reader.
         if response is not None and response.status_code == HTTPStatus.NOT_MODIFIED:
-            self.set_headers(response, request)
+            validators.set_headers(response, request)
             raise NotModified(response)
+        return validators
 
     def set_headers(self, response: HttpResponseBase, request: HttpRequest) -> None:
         """Set the headers of an answer; only a GET can be repeated with its validators."""
@@ -114,13 +114,6 @@ class Validators:
             if self.last_modified is not None:
                 response["Last-Modified"] = http_date(self.last_modified.timestamp())
         set_cache_headers(request, response, private=self.private, vary=self.vary, key=self.key)
-
-
-def _build_etag(request: HttpRequest, version: object, parts: object) -> str:
-    tagged = [__version__, str(version), request.build_absolute_uri()]
-    tagged.append(json.dumps(parts, sort_keys=True, default=str))
-    digest = blake2b("\n".join(tagged).encode(errors="replace"), digest_size=16).hexdigest()
-    return f'W/"{digest}"'
 
 
 def has_body(request: HttpRequest) -> bool:

@@ -195,7 +195,8 @@ def list_downloads(
     name_bytes = sum(len(name.encode()) for name in names)
     kinds = [each for each in formats.values() if each.is_installed]
     kinds = [each for each in kinds if has_places or not each.needs_places]
-    kinds.sort(key=lambda kind: kind.name != "xlsx")  # most readers open a file with it
+    # Most readers open a file with Excel.
+    kinds = [each for first in (True, False) for each in kinds if (each.name == "xlsx") is first]
     groups: list[tuple[str, str, Mapping[str, str], Iterable[DumpFormat]]] = [
         ("all", _("Download all records found:"), {}, kinds)
     ]
