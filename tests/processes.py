@@ -15,6 +15,8 @@ from urllib.request import urlopen
 import django
 from django.db import connection
 
+from datastore_search.database.statements import fetch_value
+
 PROJECT = Path(__file__).resolve().parents[1]
 
 #: The backend of the tests, which runs tasks at once.
@@ -53,6 +55,16 @@ def run_program(*command: object, **environment: str) -> subprocess.CompletedPro
         timeout=300,
         check=False,
     )
+
+
+def count_waiting_sessions() -> int:
+    """Count the sessions of this database that wait for a lock; those of other tests wait, too."""
+    statement = (  # unlike pg_stat_activity, pg_locks is read anew within a transaction
+        "SELECT count(DISTINCT pid) FROM pg_locks WHERE NOT granted AND pid IN ("
+        "SELECT pid FROM pg_locks JOIN pg_database ON pg_database.oid = database"
+        " WHERE datname = current_database())"
+    )
+    return int(fetch_value(connection, statement))
 
 
 def wait_until(condition: Callable[[], object], event: str, *, alive: Callable[[], object]) -> None:

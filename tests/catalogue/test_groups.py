@@ -23,11 +23,12 @@ from datastore_search.contrib.catalogue.models import (
     Membership,
 )
 from datastore_search.contrib.catalogue.sync import sync_dataset
-from datastore_search.database.statements import fetch_value, lock_aliases
+from datastore_search.database.statements import lock_aliases
 from datastore_search.messages.availability import WriteBlocked
 from datastore_search.web.tokens import issue_token
 
 from ..builders import act, make_resource, make_user
+from ..processes import count_waiting_sessions
 
 pytestmark = pytest.mark.django_db
 
@@ -375,7 +376,7 @@ def test_a_name_that_is_the_id_of_another_user_finds_neither(token: str) -> None
 
 def wait_for_lock() -> None:
     for _attempt in range(500):
-        if fetch_value(connection, "SELECT count(*) FROM pg_locks WHERE NOT granted"):
+        if count_waiting_sessions():
             return
         sleep(0.01)
     raise TimeoutError

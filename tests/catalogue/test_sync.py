@@ -26,7 +26,6 @@ from rdflib import Graph
 
 from datastore_search.contrib.catalogue.models import Dataset
 from datastore_search.contrib.catalogue.sync import delete_dataset, sync_dataset
-from datastore_search.database.statements import fetch_value
 from datastore_search.models import Resource
 
 from ..agents.exchange import ask_tool
@@ -39,6 +38,7 @@ from ..builders import (
     make_token,
     make_writer_token,
 )
+from ..processes import count_waiting_sessions
 from ..shared import ModuleTransaction
 
 OFFICE = {"name": "statistics", "title": "Office of Statistics", "id": "org-1"}
@@ -775,7 +775,7 @@ def test_a_dataset_that_two_processes_create_at_once_is_created_once() -> None:
             same = pool.submit(create_census, CENSUS_ID)
             other = pool.submit(create_census, "another-id")
             for _attempt in range(500):
-                if fetch_value(connection, "SELECT count(*) FROM pg_locks WHERE NOT granted") == 2:
+                if count_waiting_sessions() == 2:
                     break
                 sleep(0.01)
         assert same.result() is False

@@ -46,7 +46,10 @@ def hold_a_read() -> Iterator[int]:
 
 
 def is_migration_waiting() -> bool:
-    waiting = "SELECT pid FROM pg_locks WHERE mode = 'AccessExclusiveLock' AND NOT granted"
+    waiting = (
+        "SELECT pid FROM pg_locks WHERE mode = 'AccessExclusiveLock' AND NOT granted"
+        " AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
+    )
     return bool(execute(connection, waiting))
 
 

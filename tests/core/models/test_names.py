@@ -34,6 +34,7 @@ from ...builders import (
     make_user,
     make_writer_token,
 )
+from ...processes import count_waiting_sessions
 
 pytestmark = pytest.mark.django_db
 
@@ -96,12 +97,11 @@ def test_an_alias_is_not_taken_by_a_writer_that_waits(transactional_db: None) ->
         finally:
             connections.close_all()
 
-    blocked = "SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
     writer = threading.Thread(target=take_alias, daemon=True)
     with transaction.atomic():
         Resource.objects.create(name="survey")
         writer.start()
-        wait_until(lambda: execute(connection, blocked))
+        wait_until(count_waiting_sessions)
     writer.join(30)
 
     assert failures == ["The alias “survey” is taken."]
