@@ -22,17 +22,17 @@ from .values import compose_phrase, format_day, mark_text
 _SPECIAL = re.compile(r"[\\{}$&#%_^~]")
 
 
-def find_publisher(resource: Resource) -> str:
-    """Find who publishes a resource: the portal if nobody is stated."""
+def find_publisher(resource: Resource) -> tuple[str, str]:
+    """Find who publishes a resource, with the language: the portal if nobody is stated."""
     publisher = complete_metadata(resource).publisher
-    return show_bidi_controls(publisher or conf.SITE_TITLE or _("Datastore"))
+    language = resource.content_language if publisher else ""
+    return show_bidi_controls(publisher or conf.SITE_TITLE or _("Datastore")), language
 
 
 def _cite(question: PageQuestion) -> Mapping[str, Any]:
     """Cite the present version: in a sentence, in BibTeX and in CSL-JSON."""
     resource, request = question.read.resource, question.request
-    publisher = find_publisher(resource)
-    language = resource.content_language if complete_metadata(resource).publisher else ""
+    publisher, language = find_publisher(resource)
     # A version is the time of the change in microseconds.
     moment = datetime.fromtimestamp(resource.version // 1_000_000, UTC)
     title, version, day = str(resource), f"{moment:%Y-%m-%dT%H:%M:%SZ}", localdate(moment)

@@ -401,8 +401,11 @@ class ColumnDrawing(Drawing):
                 )
 
 
-#: The months between two labels.
-_CALENDAR = (1, 3, 6, *(12 * years for years in (1, 2, 5, 10, 20, 50, 100)))
+#: The months between two labels, what they name, and its letters.
+_CALENDAR = (
+    *((months, "month", 7) for months in (1, 3, 6)),
+    *((12 * years, "year", 4) for years in (1, 2, 5, 10, 20, 50, 100)),
+)
 
 
 def _choose_labels(drawing: Drawing) -> dict[int, str]:
@@ -415,8 +418,7 @@ def _choose_labels(drawing: Drawing) -> dict[int, str]:
     every = max(1, math.ceil(_measure_row(labels) / _WIDE))
     unit = by.periods.unit if by.periods else by.group.interval
     is_calendar = every > 1 and unit not in {"", "week", "financial year"}
-    for months in _CALENDAR if is_calendar else ():
-        step, length = ("year", 4) if months > 6 else ("month", 7)  # noqa: PLR2004 - half a year
+    for months, step, length in _CALENDAR if is_calendar else ():
         firsts = {
             number: labels[number][:length] if by.periods else format_period(low, step)
             for number, value in enumerate(groups)
