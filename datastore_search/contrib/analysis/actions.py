@@ -55,13 +55,7 @@ from ...filters import exclude_field, parse_filters
 from ...filters.names import unquote_name
 from ...guards.shares import Client
 from ...messages.parameters import InvalidParameters
-from ...search import (
-    ConsistentRead,
-    Query,
-    RawJson,
-    describe_fields,
-    with_consistent_read,
-)
+from ...search import ConsistentRead, Query, RawJson, describe_fields, with_consistent_read
 from .aggregates import MAX_GROUPS, MAX_METRICS, METRICS, AggregateQuery, Metric, read_aggregate
 from .comparison import SHARE, Compare
 from .errors import InvalidHaving, NothingToSuggest, RepeatedColumnName
@@ -301,9 +295,7 @@ class MetricsField(OptionsListField):
 class CompareField(JsonField):
     """Two groups of a column: an object, or the JSON text of one."""
 
-    default_error_messages = {
-        "invalid": _("Must be an object with “field”, “from” and “to”."),
-    }
+    default_error_messages = {"invalid": _("Must be an object with “field”, “from” and “to”.")}
     json_schema = {
         "type": "object",
         "required": ["field", "from", "to"],

@@ -271,10 +271,7 @@ def read_aggregate(read: ConsistentRead, query: AggregateQuery) -> SearchAnswer:
             found = read.fetch_texts(bound.select_texts(), batch_rows=batch_rows)
             total = found.total if page.include_total else None
     return SearchAnswer(
-        records=found.records,
-        total=total,
-        fields=bound.fields,
-        record_count=found.count,
+        records=found.records, total=total, fields=bound.fields, record_count=found.count
     )
 
 

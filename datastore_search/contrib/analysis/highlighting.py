@@ -20,13 +20,7 @@ from django.utils.translation import gettext_lazy as _
 from psycopg import sql
 
 from ...api.parameters import BooleanField
-from ...filters import (
-    Clause,
-    compile_tsquery,
-    compose,
-    join_with_commas,
-    remove_operators,
-)
+from ...filters import Clause, compile_tsquery, compose, join_with_commas, remove_operators
 from ...filters.words import has_unspaced_letters
 from ...messages.parameters import InvalidParameter, InvalidParameters
 from ...messages.search import AnswerTooLarge

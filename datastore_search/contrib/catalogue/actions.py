@@ -57,12 +57,7 @@ from .datasets import (
     open_readable_datasets,
     read_resources,
 )
-from .descriptions import (
-    describe_dataset,
-    describe_resource,
-    describe_tag,
-    list_licenses,
-)
+from .descriptions import describe_dataset, describe_resource, describe_tag, list_licenses
 from .groups import (
     GroupNameParameters,
     Kind,
@@ -446,11 +441,7 @@ _RESOURCE_FIELDS: Mapping[str, Callable[[str], Q]] = {
     "description": partial(match_text, "description"),
     "format": match_format,
 }
-_RESOURCE_ORDERS = {
-    "name": "name",
-    "created": "created_at",
-    "last_modified": "modified_at",
-}
+_RESOURCE_ORDERS = {"name": "name", "created": "created_at", "last_modified": "modified_at"}
 
 
 @_reads(ResourceSearchParameters, _("Find resources by parts of their members."))

@@ -12,19 +12,7 @@ from typing import Any, Final, Self
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import connections
-from django.db.models import (
-    Case,
-    F,
-    Func,
-    Max,
-    Min,
-    OuterRef,
-    Q,
-    Subquery,
-    TextField,
-    Value,
-    When,
-)
+from django.db.models import Case, F, Func, Max, Min, OuterRef, Q, Subquery, TextField, Value, When
 from django.db.models.expressions import Combinable, OrderBy
 from django.db.models.fields.json import KeyTextTransform, KeyTransform
 from django.db.models.functions import Cast, Coalesce, Lower, NullIf, StrIndex, Upper

@@ -83,10 +83,7 @@ def build_dcat_catalog(request: HttpRequest, page: ListPage[ListedDataset]) -> d
         "@id": f"{identifier}#api",
         "@type": "dcat:DataService",
         "dct:title": f"{title}: API",
-        "dcat:endpointURL": {
-            "@id": request.build_absolute_uri(path),
-            "@type": "rdfs:Resource",
-        },
+        "dcat:endpointURL": {"@id": request.build_absolute_uri(path), "@type": "rdfs:Resource"},
     }
     catalog = {
         "@id": identifier,
@@ -199,15 +196,9 @@ def _describe_file(
             "dcat:accessURL": address,
             "dcat:downloadURL": address,
             "dct:format": file_type
-            and {
-                "@id": f"{_AUTHORITY}/file-type/{file_type}",
-                "@type": "dct:MediaTypeOrExtent",
-            },
+            and {"@id": f"{_AUTHORITY}/file-type/{file_type}", "@type": "dct:MediaTypeOrExtent"},
             "dcat:mediaType": file.media_type
-            and {
-                "@id": quote_iri(f"{_MEDIA_TYPES}/{file.media_type}"),
-                "@type": "dct:MediaType",
-            },
+            and {"@id": quote_iri(f"{_MEDIA_TYPES}/{file.media_type}"), "@type": "dct:MediaType"},
             "dct:license": license_address
             and {"@id": license_address, "@type": "dct:LicenseDocument"},
         }

@@ -199,12 +199,7 @@ def describe_group(group: Group) -> dict[str, Any]:
 
 
 def describe_tag(tag: str) -> dict[str, Any]:
-    return {
-        "display_name": tag,
-        "id": build_id(f"tag/{tag}"),
-        "name": tag,
-        "vocabulary_id": None,
-    }
+    return {"display_name": tag, "id": build_id(f"tag/{tag}"), "name": tag, "vocabulary_id": None}
 
 
 def _write_value(value: str | list[str] | date | None) -> str | list[str] | None:
@@ -234,10 +229,7 @@ OPEN_LICENSES: Final[dict[str, tuple[str, str]]] = {
         "Creative Commons Attribution-ShareAlike 4.0",
         "https://creativecommons.org/licenses/by-sa/4.0/",
     ),
-    "CC0-1.0": (
-        "Creative Commons Zero 1.0",
-        "https://creativecommons.org/publicdomain/zero/1.0/",
-    ),
+    "CC0-1.0": ("Creative Commons Zero 1.0", "https://creativecommons.org/publicdomain/zero/1.0/"),
     "ODC-By-1.0": (
         "Open Data Commons Attribution License 1.0",
         "https://opendatacommons.org/licenses/by/1-0/",

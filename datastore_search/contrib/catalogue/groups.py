@@ -24,13 +24,7 @@ from ...api.actions.action import Action, Answer
 from ...api.actions.users import describe_user, find_user
 from ...api.authentication import build_write_refusal, get_reader
 from ...api.new_resources import WordsField
-from ...api.parameters import (
-    ActionParameters,
-    ChoiceField,
-    ObjectsField,
-    TextField,
-    make_printable,
-)
+from ...api.parameters import ActionParameters, ChoiceField, ObjectsField, TextField, make_printable
 from ...database.statements import RowToLock, begin_write_transaction, lock_aliases
 from ...field_types import is_storable
 from ...messages.access import AccessDenied, UnknownResource

@@ -279,12 +279,7 @@ class Dataset(GuardedModel):
 
     id = models.CharField(primary_key=True, max_length=100, editable=False)
     resource = models.OneToOneField(
-        Resource,
-        models.CASCADE,
-        null=True,
-        blank=True,
-        editable=False,
-        related_name="dataset",
+        Resource, models.CASCADE, null=True, blank=True, editable=False, related_name="dataset"
     )
     part_of = models.ForeignKey(
         "self", models.SET_NULL, null=True, blank=True, editable=False, related_name="parts"
@@ -343,10 +338,7 @@ class Dataset(GuardedModel):
     temporal_start = models.DateField(_("first day covered"), null=True, blank=True)
     temporal_end = models.DateField(_("last day covered"), null=True, blank=True)
     spatial = models.CharField(
-        _("area covered"),
-        max_length=300,
-        **_TEXT,
-        help_text=_("The name of a place, or several."),
+        _("area covered"), max_length=300, **_TEXT, help_text=_("The name of a place, or several.")
     )
     frequency = models.CharField(
         _("frequency of updates"),

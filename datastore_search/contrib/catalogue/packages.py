@@ -48,15 +48,7 @@ from .access import lock_changeable
 from .datasets import open_readable_datasets
 from .descriptions import describe_dataset, get_metadata_field
 from .groups import find_groups, find_owner_org
-from .models import (
-    MAX_TAGS,
-    Dataset,
-    Group,
-    ListedDataset,
-    Organization,
-    State,
-    build_organization,
-)
+from .models import MAX_TAGS, Dataset, Group, ListedDataset, Organization, State, build_organization
 from .resources import (
     MAX_MEMBERS_BYTES,
     MAX_RESOURCES,

@@ -128,8 +128,7 @@ class MetadataMembers(ResourceMembers):
 
 class NewMembers(MetadataMembers, NewResourceMembers):
     url = MetadataField(
-        "source",
-        help_text=_("The address of the data; without a `package_id`, the `source`."),
+        "source", help_text=_("The address of the data; without a `package_id`, the `source`.")
     )
 
     @classmethod

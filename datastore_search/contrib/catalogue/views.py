@@ -57,8 +57,7 @@ class DescriptionView(ResourceWebView):
         validators = Validators.from_resource(resource, self.request, vary=_VARY)
         published = add_addresses(resource, ResourceAddresses(self.request))
         response = JsonResponse(
-            self.describe(published),
-            json_dumps_params={"ensure_ascii": False, "indent": 2},
+            self.describe(published), json_dumps_params={"ensure_ascii": False, "indent": 2}
         )
         validators.set_headers(response, self.request)
         return response

@@ -17,15 +17,7 @@ from rest_framework.views import APIView
 from ...api.actions import Action, actions
 from ...api.envelope import ERROR_TYPES
 from ...api.parameters import ActionParameters, Schema
-from ...api.schemas import (
-    COMMON_SCHEMAS,
-    ROW,
-    TEXT,
-    build_name,
-    list_of,
-    object_of,
-    schema_ref,
-)
+from ...api.schemas import COMMON_SCHEMAS, ROW, TEXT, build_name, list_of, object_of, schema_ref
 from ...api.views import ActionView, VersionView
 from ...downloads.formats import GZIP_TYPE, formats
 from ...downloads.parameters import DumpParameters
@@ -45,12 +37,7 @@ class OperationSchema(AutoSchema):
     serializer: type[ActionParameters]
 
     def get_operation(
-        self,
-        path: str,
-        path_regex: str,
-        path_prefix: str,
-        method: str,
-        registry: ComponentRegistry,
+        self, path: str, path_regex: str, path_prefix: str, method: str, registry: ComponentRegistry
     ) -> Schema:
         self.registry, self.path, self.method = registry, path, method
         prefix = path[: max(path.rfind("api/"), path.rfind("datastore/dump/"))]

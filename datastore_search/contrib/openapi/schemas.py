@@ -109,10 +109,7 @@ def build_filter_schemas() -> dict[str, Schema]:
             f" one must hold. At most {MAX_OPERATIONS} operations, groups at most {MAX_DEPTH}"
             f" deep; a list of values is one operation. At most {MAX_VALUES:,} values in all"
             f" lists, and {MAX_TEXT_CONDITIONS} conditions with {', '.join(TEXT_OPERATORS)}.",
-            **one_of(
-                schema_ref("DatastoreConditions"),
-                list_of(conditions, maxItems=_MAX_MEMBERS),
-            ),
+            **one_of(schema_ref("DatastoreConditions"), list_of(conditions, maxItems=_MAX_MEMBERS)),
             "examples": [{"subject": ["watershed", "survey"], "stage": "active"}],
         },
         "DatastoreConditions": {
@@ -167,11 +164,7 @@ _DESCRIPTIONS: Mapping[int, str | Promise] = {
     503: _("The portal is busy, or the database cannot be reached; ask again later."),
 }
 
-HELP: Schema = {
-    "type": "string",
-    "format": "uri",
-    "description": "Where the action is described.",
-}
+HELP: Schema = {"type": "string", "format": "uri", "description": "Where the action is described."}
 
 _RETRY_AFTER: Schema = {"headers": {"Retry-After": {"schema": TEXT, "description": "Seconds."}}}
 

@@ -21,13 +21,7 @@ from ....guards.folders import delete_stray_files, get_storage
 from ....models import Resource
 from ..models import Snapshot
 from .process import get_folder
-from .snapshots import (
-    MAKING,
-    MAX_CHANGES,
-    MAX_SMALL_CELLS,
-    SNAPSHOTS_FOLDER,
-    make_snapshot,
-)
+from .snapshots import MAKING, MAX_CHANGES, MAX_SMALL_CELLS, SNAPSHOTS_FOLDER, make_snapshot
 
 #: A file may be a little older than its row.
 _MIN_AGE = timedelta(days=1)

@@ -20,16 +20,7 @@ from .functions import find_function
 from .grammar import MAX_TABLES, find_cte, list_tables
 from .names import decode_name, encode_name
 from .rewriting import name_texts, rewrite
-from .types import (
-    KINDS,
-    OPAQUE,
-    TableColumn,
-    Tables,
-    annotate,
-    get_kind,
-    get_stored,
-    has_texts,
-)
+from .types import KINDS, OPAQUE, TableColumn, Tables, annotate, get_kind, get_stored, has_texts
 
 
 @dataclass(frozen=True, slots=True)
