@@ -22,10 +22,9 @@ class AnalysisConfig(ContribAppConfig):
         from ...search.reads import profiler
         from .actions import analysis_actions
         from .conf import conf
-        from .engine.snapshots import make_beside
-        from .engine.upkeep import clean_up_snapshots, find_missing_snapshots
+        from .engine.snapshots import clean_up_snapshots, find_missing_snapshots, make_beside
+        from .engine.source import find_page
         from .highlighting import HIGHLIGHT
-        from .pages import find_page
         from .profiles import read_profiles
 
         yield actions.entries(*analysis_actions)

@@ -12,8 +12,8 @@ from django.test import Client
 from hypothesis import given
 
 from datastore_search.contrib.analysis.engine import source
-from datastore_search.contrib.analysis.engine.conditions import read_folding
 from datastore_search.contrib.analysis.engine.process import engine
+from datastore_search.contrib.analysis.engine.source import read_folding
 from datastore_search.contrib.analysis.facets import Facet, read_facets
 from datastore_search.contrib.analysis.groups import GroupBy
 from datastore_search.database.statements import execute

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from datastore_search.contrib.analysis import pages
+from datastore_search.contrib.analysis.engine import source
 from datastore_search.contrib.analysis.engine.process import EngineUnavailable
 from datastore_search.contrib.analysis.engine.source import Source
 from datastore_search.filters import parse_filters
@@ -83,7 +83,7 @@ def test_a_page(opened: Resource, query: Query) -> None:
         expected = answer(opened, query, None)
     except InvalidParameters:
         return
-    assert answer(opened, query, pages.find_page) == expected
+    assert answer(opened, query, source.find_page) == expected
 
 
 def test_the_engine_finds_many_of_them() -> None:
@@ -97,7 +97,7 @@ def test_a_search_waits_for_no_table(typed: Resource) -> None:
     expected = answer(typed, ASKED, None)
     FOUND.clear()
     with patch("datastore_search.contrib.analysis.engine.process.Engine.has", return_value=False):
-        assert answer(typed, ASKED, pages.find_page) == expected
+        assert answer(typed, ASKED, source.find_page) == expected
     assert FOUND == [False]
 
 
@@ -106,5 +106,5 @@ def test_postgresql_answers_where_the_engine_fails(opened: Resource) -> None:
     FOUND.clear()
     with patch("datastore_search.contrib.analysis.engine.process.Engine.ask") as ask:
         ask.side_effect = EngineUnavailable
-        assert answer(opened, ASKED, pages.find_page) == expected
+        assert answer(opened, ASKED, source.find_page) == expected
     assert FOUND == [False]

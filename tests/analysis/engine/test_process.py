@@ -50,7 +50,7 @@ def engine() -> Iterator[Engine]:
 
 def ask(engine: Engine, statement: str = "SELECT count(*) FROM k_1", seconds: float = 20) -> object:
     tables = ["k_1"] if "k_1" in statement else []
-    return engine.ask(tables, statement, [], seconds).rows[0][0]
+    return engine.ask(tables, statement, [], seconds)[0][0]
 
 
 def get_pid(engine: Engine) -> int:
@@ -160,9 +160,9 @@ def test_rows_too_long_for_csv(engine: Engine) -> None:
     rows = f'1,"x"\n2,"{quoted}"\n3,""\n4,\n5,plain\n'.encode()
     engine.store("k_2", ["VARCHAR"], rows, 20)
     found = engine.ask(["k_2"], "SELECT _id, length(c0), md5(c0) FROM k_2 ORDER BY 1", [], 20)
-    assert [row[1] for row in found.rows] == [1, len(long), 0, None, 5]
-    (expected,) = engine.ask([], "SELECT md5(?)", ["x"], 20).rows
-    assert found.rows[0][2] == expected[0]
+    assert [row[1] for row in found] == [1, len(long), 0, None, 5]
+    (expected,) = engine.ask([], "SELECT md5(?)", ["x"], 20)
+    assert found[0][2] == expected[0]
 
 
 # Threads and processes ----------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from django.core.files.base import ContentFile
 from django.core.management import call_command
 from django.db import OperationalError, connection, connections, transaction
 
-from datastore_search.contrib.analysis.engine import snapshots, source, upkeep
+from datastore_search.contrib.analysis.engine import snapshots, source
 from datastore_search.contrib.analysis.engine.process import EngineUnavailable, engine, get_folder
 from datastore_search.contrib.analysis.engine.snapshots import (
     discard,
@@ -52,7 +52,7 @@ CSV = "name,n,price\n" + "".join(f"name {i % 7},{i},{i / 4}\n" for i in range(50
 
 @pytest.fixture(autouse=True)
 def folders(monkeypatch: pytest.MonkeyPatch, settings: Any, tmp_path: Path) -> Iterator[Path]:
-    for module in (source, snapshots, upkeep):
+    for module in (source, snapshots):
         monkeypatch.setattr(module, "MAX_SMALL_CELLS", 0)
     settings.DATASTORE_SEARCH_SNAPSHOTS_FOLDER = str(tmp_path / "copies")
     settings.MEDIA_ROOT = str(tmp_path / "media")
@@ -225,7 +225,7 @@ def test_clean_up(resource: Resource, monkeypatch: pytest.MonkeyPatch) -> None:
     call_command("datastore_cleanup")
     assert get_storage().exists(name)
     assert (count_changes(snapshot.pk), count_changes(999999)) == (1, 0)
-    monkeypatch.setattr(upkeep, "_MIN_AGE", timedelta(0))
+    monkeypatch.setattr(snapshots, "_MIN_AGE", timedelta(0))
     call_command("datastore_cleanup")
     assert not get_storage().exists(name)
     assert {*get_folder().iterdir()} == {find_copy(snapshot)}
@@ -235,7 +235,7 @@ def test_clean_up(resource: Resource, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def find_codes() -> list[tuple[str, bool]]:
-    found = upkeep.find_missing_snapshots(connection, set())
+    found = snapshots.find_missing_snapshots(connection, set())
     codes = []
     for each in found:
         codes.append((each.code, each.is_damage))

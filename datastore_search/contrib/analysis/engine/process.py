@@ -23,7 +23,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from threading import Lock
 from time import monotonic
-from typing import IO, Any, NamedTuple, cast
+from typing import IO, Any, cast
 
 from django.utils.translation import gettext_lazy as _
 
@@ -90,12 +90,6 @@ class NumbersOutOfRange(Exception):
 
 #: What the kinds of errors of the child raise; others are written to the log.
 _ERRORS = {"range": NumbersOutOfRange, "file": FileDamaged, "slow": QueryTooSlow}
-
-
-class Found(NamedTuple):
-    """The rows of a statement, with values as JSON has them."""
-
-    rows: list[list[Any]]
 
 
 def name_table(*key: object) -> str:
@@ -192,15 +186,16 @@ class Engine:
         parameters: Sequence[Any],
         seconds: float,
         client: Client | None = None,
-    ) -> Found:
+    ) -> list[list[Any]]:
         """
-        Run a statement that reads tables.
+        Run a statement that reads tables, and return its rows, with values as JSON has them.
 
         Raises: ``TableClosed``; ``QueryTooSlow``; ``EngineUnavailable``; ``ClientDisconnected``.
         """
         request = {"do": "ask", "tables": tables}
         request |= {"statement": statement, "parameters": parameters}
-        return Found(self._send(request, seconds, client=client)["rows"])
+        rows: list[list[Any]] = self._send(request, seconds, client=client)["rows"]
+        return rows
 
     def close(self) -> None:
         """End the child; a thread that waits for its answer is told."""

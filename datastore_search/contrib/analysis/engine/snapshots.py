@@ -12,13 +12,15 @@ import json
 import logging
 import os
 import secrets
+import shutil
 import tempfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import uuid
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict
+from datetime import timedelta
 from functools import partial
 from pathlib import Path, PurePath
-from shutil import copyfileobj
 from threading import Event, Thread
 from time import monotonic, sleep
 from typing import LiteralString
@@ -27,18 +29,20 @@ from django.core.files import File, locks
 from django.core.files.storage import FileSystemStorage
 from django.db import OperationalError, connections, router, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.models import Count, F
 from django.db.transaction import TransactionManagementError
 from django.utils import timezone
 from psycopg import errors, sql
 
 from ....conf import conf as core_conf
+from ....database.findings import Finding
 from ....database.placement import compile_version
 from ....database.sessions import open_session
-from ....database.statements import execute
+from ....database.statements import execute, write_rows
 from ....database.tables import limit_lock_waits, name_record_table, quote_record_table
 from ....field_types import field_types
 from ....filters import Clause
-from ....guards.folders import delete_files, get_storage
+from ....guards.folders import delete_files, delete_stray_files, get_storage
 from ....models import Resource, TableVersion
 from ....search import ConsistentRead
 from ..conf import conf
@@ -259,7 +263,7 @@ def _copy_file(snapshot: Snapshot) -> None:
         if not copy.exists():
             try:
                 with storage.open(snapshot.file) as stored, copy.open("wb") as opened:
-                    copyfileobj(stored, opened, 2**20)
+                    shutil.copyfileobj(stored, opened, 2**20)
             except FileNotFoundError:
                 raise FileDamaged from None
         if copy.stat().st_size != snapshot.size_bytes:
@@ -490,3 +494,66 @@ def write_csv(rows: Iterable[Sequence[str | int | bool | None]]) -> bytes:
         for row in rows
     )
     return "".join(f"{line}\n" for line in lines).encode()
+
+
+# What is missing, and what is left --------------------------------------------------------------
+
+#: A file may be a little older than its row.
+_MIN_AGE = timedelta(days=1)
+
+_FORGET = (
+    "DELETE FROM datastore_search_analysis_change AS change"
+    " WHERE NOT EXISTS (SELECT FROM datastore_search_tableversion WHERE id = change.table_id)"
+)
+
+#: One row without a record stands for many: the next question has a new snapshot made.
+_MERGE = (
+    "WITH gone AS (DELETE FROM datastore_search_analysis_change WHERE table_id IN"
+    " (SELECT table_id FROM datastore_search_analysis_change GROUP BY 1 HAVING count(*) > %s)"
+    " RETURNING table_id)"
+    " INSERT INTO datastore_search_analysis_change (table_id) SELECT DISTINCT table_id FROM gone"
+)
+
+
+def find_missing_snapshots(connection: BaseDatabaseWrapper, kept: set[int]) -> Iterator[Finding]:
+    """Find large tables without a snapshot, or without its file."""
+    snapshots = Snapshot.objects.using(connection.alias)
+    files = dict(snapshots.exclude(file="").values_list("pk", "file"))
+    resources = Resource.objects.using(connection.alias)
+    served = resources.annotate(
+        cells=F("table_version__record_count") * Count("fields"), table=F("table_version")
+    )
+    large = served.filter(cells__gt=MAX_SMALL_CELLS).order_by("name")
+    for resource_id, table_id in large.values_list("pk", "table"):
+        file = files.get(table_id)
+        if file and get_storage().exists(file):
+            continue
+        message = "This table has no snapshot: the first question about many records is slow."
+        if file:
+            message = f"The file {file} of the snapshot is not in the storage."
+        mend = partial(_mend, resource_id)
+        yield Finding("snapshot.missing", str(resource_id), message, mend, is_damage=bool(file))
+
+
+def _mend(resource_id: uuid.UUID) -> None:
+    resource = Resource.objects.described(resource_id)
+    if resource.table_version is not None:
+        make_snapshot(resource.table_version, resource.types)
+
+
+def clean_up_snapshots() -> Iterator[str]:
+    """Delete files that no table has, and what is noted of tables that are gone or have changed."""
+    using = router.db_for_write(Snapshot)
+    connection, folder = connections[using], get_folder()
+    stored = Snapshot.objects.using(using).exclude(file="")
+    oldest = timezone.now() - _MIN_AGE
+    deleted = delete_stray_files(SNAPSHOTS_FOLDER, stored, oldest)
+    known = {PurePath(file).name for file in stored.values_list("file", flat=True)}
+    for path in (*folder.glob("*.duckdb"), *folder.glob(f"{MAKING}*")):
+        with suppress(OSError):  # gone meanwhile
+            if path.name not in known and path.stat().st_mtime < oldest.timestamp():
+                shutil.rmtree(path) if path.is_dir() else path.unlink()
+    if deleted:
+        yield f"Deleted snapshots of tables that are gone: {deleted}."
+    write_rows(connection, _FORGET)
+    write_rows(connection, _MERGE, [MAX_CHANGES])

@@ -9,23 +9,37 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import count
 from time import monotonic
 from typing import Any
 
+from django.db import connections
 from psycopg import sql
 
+from ....database.statements import execute
 from ....database.tables import name_record_table
 from ....field_types import FieldType, field_types
-from ....filters import And, Clause, Condition, Or, compose
+from ....filters import And, Clause, Condition, In, Or, TypedFields, compose
+from ....filters.names import ID
+from ....filters.operators import ID_TYPE, Comparing, DuckDBField, Folding, operators
 from ....guards.cache import BoundedCache
+from ....messages.availability import QueryTooSlow
 from ....messages.parameters import InvalidParameters
-from ....search import ConsistentRead, Query, StaleVersion, bind_query
+from ....search import BoundQuery, ConsistentRead, Query, StaleVersion, bind_query
+from ....search.plan import FoundPage
 from ..errors import SnapshotBeingPrepared, TooManyValuesToSort
 from ..models import Snapshot
 from .columns import Column, select_united, unite
-from .conditions import Conditions, read_folding
-from .process import EngineUnavailable, FileDamaged, TableClosed, engine, name_table
+from .process import (
+    EngineUnavailable,
+    FileDamaged,
+    NumbersOutOfRange,
+    TableClosed,
+    engine,
+    name_table,
+)
 from .questions import read_value
 from .snapshots import (
     MAX_CHANGES,
@@ -123,7 +137,7 @@ class Source:
         for _attempt in range(_MAX_ATTEMPTS):
             given, client = [*self.parameters, *parameters], self.read.session.client
             try:
-                return engine.ask(self.tables, text, given, self.seconds, client).rows
+                return engine.ask(self.tables, text, given, self.seconds, client)
             except TableClosed:
                 before = self.relation, self.where, self.columns
                 self._open()
@@ -270,7 +284,7 @@ class Source:
                 [],
                 self.seconds,
                 self.read.session.client,
-            ).rows
+            )
             if number and listed is None:
                 raise InvalidParameters([TooManyValuesToSort(field=name, most=MAX_RANKED_VALUES)])
             rank = sql.SQL(f"dense_rank() OVER (ORDER BY {read_value(kind)}), v").format(
@@ -320,3 +334,122 @@ def _list_fields(conditions: Iterable[Condition]) -> list[str]:
     for each in conditions:
         listed += _list_fields(each.conditions) if isinstance(each, And | Or) else [each.field]
     return listed
+
+
+# Conditions ---------------------------------------------------------------------------------------
+
+#: The capitals of all alphabets, in PostgreSQL and in DuckDB.
+_LETTERS = (
+    "SELECT letter, lower(letter) FROM (SELECT chr(CAST(n AS integer)) AS letter"
+    " FROM (SELECT n FROM generate_series(1, 55295) AS low (n)"
+    " UNION ALL SELECT n FROM generate_series(57344, 131071) AS high (n)) AS numbers) AS letters"
+    " WHERE lower(letter) <> letter"
+)
+_LETTERS_I = "iIıİ"
+_START_SECONDS = 20.0
+
+
+@dataclass(slots=True)
+class Conditions:
+    """
+    Compiles conditions where DuckDB's SQL means the same as PostgreSQL's; others are asked there.
+
+    Each is true or false, never null, so that it can be negated.  ``parameters`` are the values of
+    their ``?``, in order.
+    """
+
+    columns: Mapping[str, Column]
+    fields: TypedFields
+    alias: str
+    parameters: list[Any] = field(default_factory=list)
+
+    def compile(self, condition: Condition) -> str | None:
+        """Compile a condition; None where DuckDB may find other records than PostgreSQL."""
+        if isinstance(condition, And | Or):
+            parts = [self.compile(each) for each in condition.conditions]
+            if None in parts:
+                return None
+            word = " AND " if isinstance(condition, And) else " OR "
+            return f"({word.join(map(str, parts))})"
+        name, is_id = condition.field, condition.field == ID
+        kind = ID_TYPE if is_id else field_types[self.fields.types[name]]
+        operator = "in" if isinstance(condition, In) else condition.operator
+        operand: Any = condition.values if isinstance(condition, In) else condition.value
+        column = Column(-1, "BIGINT") if is_id else self.columns.get(name)
+        if column is None:
+            return None
+        value, text = ("_id", "CAST(_id AS VARCHAR)") if is_id else (column.value, column.text)
+        return operators[operator].compile_duckdb(
+            Comparing(name, kind, operator, operand, self.fields),
+            DuckDBField(value, text, column.type, self.bind, lambda: read_folding(self.alias)),
+        )
+
+    def bind(self, value: Any) -> str:
+        self.parameters.append(value)
+        return "?"
+
+
+@lru_cache(maxsize=8)
+def read_folding(alias: str) -> Folding:
+    """Compare once how a database and DuckDB fold the case of all letters."""
+    connection = connections[alias]
+    ((is_by_code_point, depends_on_others),) = execute(
+        connection,
+        "SELECT datlocprovider = 'b' OR datlocprovider = 'c'"
+        " AND datcollate IN ('C', 'POSIX', 'C.UTF-8', 'C.utf8'), lower('ΑΣ') NOT IN ('ΑΣ', 'ασ')"
+        " FROM pg_database WHERE datname = current_database()",
+    )
+    if depends_on_others:
+        return Folding(is_by_code_point, None)
+    theirs = dict(execute(connection, _LETTERS))
+    ours = dict(map(tuple, engine.ask([], _LETTERS, [], _START_SECONDS)))
+    different = {letter for letter, lower in theirs.items() ^ ours.items()}
+    letters = {*different, *"".join(each.get(n, n) for n in different for each in (theirs, ours))}
+    letters |= {letter for letter, lower in ours.items() if lower in letters}
+    # A text with one of these is compared as if they were one letter.
+    letters |= set() if letters.isdisjoint(_LETTERS_I) else {*_LETTERS_I}
+    return Folding(is_by_code_point, frozenset(letters))
+
+
+# Pages --------------------------------------------------------------------------------------------
+
+
+class _ReadySource(Source):
+    """What the engine has already; PostgreSQL answers where it does not within this time."""
+
+    max_seconds = 2.0
+
+
+_FAILURES = (NotReady, SnapshotBeingPrepared, EngineUnavailable, NumbersOutOfRange, QueryTooSlow)
+
+
+def find_page(read: ConsistentRead, bound: BoundQuery) -> FoundPage | None:
+    """Find the ids of a page, in PostgreSQL's order, that it would scan; None if not at once."""
+    with read.trace("engine"), suppress(*_FAILURES), read.session.contain_failure():
+        return _find_page(read, bound)
+    return None
+
+
+def _find_page(read: ConsistentRead, bound: BoundQuery) -> FoundPage:
+    query, named = bound.query, [key.field for key in bound.sort if key.field != ID]
+    source = _ReadySource(read, query, named, ordered=named)
+    if any(source.get_type(n).is_number and not source.columns[n].is_typed for n in named):
+        raise NotReady
+    keys, order, is_descending = list[str](), list[str](), False
+    for n, key in enumerate(bound.sort):
+        value, is_descending = source.orders.get(key.field, "_id"), key.descending
+        nulls = is_descending if key.nulls_first is None else key.nulls_first
+        keys.append(f", {value} AS k{n}")
+        order.append(
+            f"k{n} {'DESC' if is_descending else 'ASC'} NULLS {'FIRST' if nulls else 'LAST'}"
+        )
+    by = ", ".join([*order, "_id DESC" if is_descending else "_id"])
+    is_counted = query.include_total and bound.known_total is None
+    page = f"SELECT * FROM found ORDER BY {by} LIMIT {query.limit} OFFSET {query.offset}"
+    ((total, ids),) = source.fetch(
+        f", found AS {'MATERIALIZED ' if is_counted else ''}"
+        f"(SELECT _id{''.join(keys)} FROM matches)"
+        f" SELECT {'(SELECT count(*) FROM found)' if is_counted else 'NULL'},"
+        f" (SELECT list(_id ORDER BY {by}) FROM ({page}))"
+    )
+    return FoundPage(ids or [], total if is_counted else bound.known_total)

@@ -27,7 +27,6 @@ from ....search import ConsistentRead, Query, with_consistent_read
 from ....search.reads import with_client_timeout
 from ..engine.process import (
     EngineUnavailable,
-    Found,
     NumbersOutOfRange,
     StatementRefused,
     TableClosed,
@@ -96,15 +95,18 @@ def answer_statement(
             raise InvalidStatement("unsupported", word=tree.sql(Dialect, comments=False)) from None
         rows = [
             [_write(value, output) for value, output in zip(row, made.outputs, strict=True)]
-            for row in found.rows[:max_rows]
+            for row in found[:max_rows]
         ]
         fields = [(output.name, output.type) for output in made.outputs]
-        return StatementAnswer(fields, rows, len(found.rows) > max_rows)
+        return StatementAnswer(fields, rows, len(found) > max_rows)
     raise EngineUnavailable
 
 
 #: Columns as the engine has them, by table, name and type.
 _Known = dict[tuple[str, str, str], TableColumn]
+
+#: As ``Engine.ask`` returns them.
+_Rows = list[list[Any]]
 
 
 def _describe(
@@ -127,7 +129,7 @@ class _Reading:
     authorize: Authorize
     client: Client | None
 
-    def read(self, names: Sequence[str], *sources: Source) -> Found:
+    def read(self, names: Sequence[str], *sources: Source) -> _Rows:
         """Open the tables of names beside those of ``sources``, and ask the engine."""
         if not names and sources:
             return self._ask(sources, sources[0].seconds)
@@ -137,7 +139,7 @@ class _Reading:
         client = None if sources else self.client
         return with_consistent_read(names[0], partial(self._open, names, sources), client=client)
 
-    def _open(self, names: Sequence[str], sources: Sequence[Source], read: ConsistentRead) -> Found:
+    def _open(self, names: Sequence[str], sources: Sequence[Source], read: ConsistentRead) -> _Rows:
         name, columns = names[0], self.made.columns[names[0]]
         self.authorize(read, name)
         with read.session.hold_slot():
@@ -156,7 +158,7 @@ class _Reading:
                 raise _TablesChanged
             return self.read(names[1:], *sources, source)
 
-    def _ask(self, sources: Sequence[Source], seconds: float) -> Found:
+    def _ask(self, sources: Sequence[Source], seconds: float) -> _Rows:
         ctes = []
         for (name, key), source in zip(self.made.tables.items(), sources, strict=True):
             items = ["_id"]
@@ -177,7 +179,7 @@ class _Reading:
             self.client,
         )
 
-    def _ask_alone(self, timeout: timedelta) -> Found:
+    def _ask_alone(self, timeout: timedelta) -> _Rows:
         with shares.process_shares.hold(self.client, timeout):
             return self._ask((), timeout.total_seconds() or _MAX_SECONDS)
 
