@@ -131,9 +131,6 @@ def get_shown_rows(part: Page[int]) -> slice:
     return slice(max(part.start_index() - 1, 0), part.end_index())
 
 
-# A resource and its fields ------------------------------------------------------------------------
-
-
 class ResourceForm(VersionedForm, forms.ModelForm):
     class Meta:
         model = Resource

@@ -298,11 +298,7 @@ class Relation:
 
 
 def build_relation(resource: Resource) -> Relation:
-    """
-    Describe the record table of a resource, which has its load and its fields.
-
-    Raises: ``UnknownResource`` when it has no table.
-    """
+    """Describe the record table of a resource.  Raises: ``UnknownResource`` without a table."""
     version = resource.table_version
     if version is None:
         raise UnknownResource(resource=resource.pk)
@@ -344,11 +340,7 @@ _IS_ALIASED = sql.SQL("id = (SELECT resource_id FROM {aliases} WHERE name = %s)"
 
 
 def describe(key: Key, session: Session, timeout: timedelta) -> Description:
-    """
-    Describe a resource, unless it is described already.
-
-    Raises: ``UnknownResource``.
-    """
+    """Describe a resource, unless it is described already.  Raises: ``UnknownResource``."""
     description = descriptions.get(key)
     if description is None:
         alias, name = key
@@ -496,20 +488,13 @@ def open_snapshot(client: Client | None = None) -> Iterator[Session]:
 
 
 def retry_if_stale(read: Callable[[], Answer]) -> Answer:
-    """
-    Read, and read again when the records are replaced meanwhile.
-
-    Raises: ``TooManyRetries``; whatever ``read`` raises.
-    """
+    """Read, and again if the records were replaced meanwhile.  Raises: ``TooManyRetries``."""
     for _attempt in range(_MAX_ATTEMPTS):
         try:
             return read()
         except StaleVersion:
             continue
     raise TooManyRetries
-
-
-# Timeouts -----------------------------------------------------------------------------------------
 
 
 def choose_timeout(client: Client | None) -> timedelta:

@@ -134,9 +134,6 @@ def describe_access_denied(*, is_authenticated: bool) -> str:
     return _("This resource is private. Sign in with an account that may read it.")
 
 
-# Pages of errors ----------------------------------------------------------------------------------
-
-
 def render_plainly(request: HttpRequest, error: ErrorMessage, folder: str = "") -> HttpResponse:
     """
     Render a page that holds the message alone, and reads nothing from the database.

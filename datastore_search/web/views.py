@@ -65,11 +65,7 @@ _PAGE_NUMBER = re.compile(r"[1-9][0-9]{0,15}")
 
 
 def parse_page_number(request: HttpRequest) -> int:
-    """
-    Read the parameter ``page``; without it the number is 1.
-
-    Raises: ``UnknownPage``.
-    """
+    """Read the parameter ``page``; without it the number is 1.  Raises: ``UnknownPage``."""
     number = request.GET.get("page") or "1"
     if not _PAGE_NUMBER.fullmatch(number):
         raise UnknownPage(page=number[:100])
@@ -180,9 +176,6 @@ def report_answer(
             details,
             extra=details,
         )
-
-
-# Views --------------------------------------------------------------------------------------------
 
 
 #: Answers a request of a view from a database that it chooses; None uses the default one.

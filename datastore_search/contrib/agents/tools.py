@@ -215,11 +215,11 @@ def _suggest_values(request: Request, arguments: Mapping[str, object]) -> str:
 @cache
 def get_tools() -> Mapping[str, Tool]:
     """Get the tools by name; not before Django has started, as apps add actions then."""
-    tools = []
+    tools: list[Tool] = []
     if apps.is_installed("datastore_search.contrib.catalogue"):
         from .catalogue import FindTablesParameters, find_tables  # noqa: PLC0415 - where it is used
 
-        tools.append(
+        tools += [
             Tool(
                 "find_tables",
                 gettext_lazy("Find tables"),
@@ -233,8 +233,8 @@ def get_tools() -> Mapping[str, Tool]:
                 required=(),
                 has_row_limit=False,
             )
-        )
-    tools.append(
+        ]
+    tools += [
         Tool(
             "describe_table",
             gettext_lazy("Describe a table"),
@@ -245,9 +245,7 @@ def get_tools() -> Mapping[str, Tool]:
             DescribeTableParameters,
             ("resource_id", "offset"),
             describe_table,
-        )
-    )
-    tools.append(
+        ),
         Tool(
             "search_records",
             gettext_lazy("Search records"),
@@ -258,10 +256,10 @@ def get_tools() -> Mapping[str, Tool]:
             actions["datastore_search"].parameters,
             ("resource_id", *_CONDITIONS, "fields", "distinct", *_PAGE),
             _read_rows("datastore_search"),
-        )
-    )
+        ),
+    ]
     if apps.is_installed("datastore_search.contrib.analysis"):
-        tools.append(
+        tools += [
             Tool(
                 "aggregate_records",
                 gettext_lazy("Compute figures"),
@@ -272,9 +270,7 @@ def get_tools() -> Mapping[str, Tool]:
                 actions["datastore_aggregate"].parameters,
                 ("resource_id", "group_by", "metrics", "compare", *_CONDITIONS, "having", *_PAGE),
                 _read_rows("datastore_aggregate"),
-            )
-        )
-        tools.append(
+            ),
             Tool(
                 "count_values",
                 gettext_lazy("Count values"),
@@ -283,9 +279,7 @@ def get_tools() -> Mapping[str, Tool]:
                 ("resource_id", "facets", *_CONDITIONS, "exclude_own", "limit"),
                 _count_values,
                 required=("resource_id", "facets"),
-            )
-        )
-        tools.append(
+            ),
             Tool(
                 "suggest_values",
                 gettext_lazy("Suggest values"),
@@ -296,6 +290,6 @@ def get_tools() -> Mapping[str, Tool]:
                 actions["datastore_suggest"].parameters,
                 ("resource_id", "field", "prefix", *_CONDITIONS, "limit"),
                 _suggest_values,
-            )
-        )
+            ),
+        ]
     return {tool.name: tool for tool in tools}

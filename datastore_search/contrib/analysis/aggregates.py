@@ -59,8 +59,6 @@ from .errors import (
 )
 from .groups import GroupBy, compile_group_keys, read_bounds
 
-# Metrics ------------------------------------------------------------------------------------------
-
 
 class Fits(Enum):
     """Of which types the values are; the figure is a count, one of them, or a number."""
@@ -219,8 +217,6 @@ METRICS: Mapping[str, tuple[Fits, Callable[[_Measured], Asked]]] = {
 _ORDERED = ("min", "max", "mode")
 
 
-# Queries ------------------------------------------------------------------------------------------
-
 #: Of one call.
 MAX_GROUPS, MAX_METRICS = 4, 20
 
@@ -321,11 +317,7 @@ class _BoundAggregate:
 
     @cached_property
     def _groups(self) -> Clause:
-        """
-        Select the keys and the figures of all groups, which the engine has found.
-
-        Raises: ``InvalidParameters`` for too many groups.
-        """
+        """Select keys and figures of all groups.  Raises: ``InvalidParameters`` for too many."""
         named = [each.group.field for each in self._keys]
         measured = [each.field for each in self._metrics]
         ordered = [each.field for each in self._metrics if each.metric in _ORDERED]

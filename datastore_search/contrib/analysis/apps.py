@@ -9,8 +9,6 @@ from ...contributions import Contribution
 
 
 class AnalysisConfig(ContribAppConfig):
-    """Facets, aggregates, suggestions and marked words."""
-
     packages = {"duckdb": "analysis"}
 
     def contribute(self) -> Iterator[Contribution]:

@@ -102,11 +102,7 @@ def bind_compare(
     figures: Sequence[Figure],
     read: ConsistentRead,
 ) -> BoundCompare:
-    """
-    Find the two groups among those of one of the keys.
-
-    Raises: ``InvalidParameters``.
-    """
+    """Find the two groups among those of one of the keys.  Raises: ``InvalidParameters``."""
     name = compare.name
     if name not in group_by:
         known = ", ".join(group_by)[: 10 * MAX_SHOWN_LENGTH] or "–"

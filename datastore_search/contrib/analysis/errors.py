@@ -20,9 +20,6 @@ class UnknownTimeZone(InvalidParameter):
     message = _("PostgreSQL has no time zone “%(time_zone)s”.")
 
 
-# datastore_aggregate ------------------------------------------------------------------------------
-
-
 class RepeatedColumnName(InvalidParameter):
     message = _("Two columns have the name “%(name)s”. Give one of them another name with “as”.")
 
@@ -71,9 +68,6 @@ class InvalidHaving(InvalidParameter):
     message = "%(error)s"
 
 
-# datastore_suggest --------------------------------------------------------------------------------
-
-
 class NothingToSuggest(InvalidParameter):
     parameter = "field"
     message = _("Give a field, or a full-text query.")
@@ -84,9 +78,6 @@ class UnsuggestableField(InvalidParameter):
     message = _(
         "Field “%(field)s” has type %(type)s. Its values cannot be found by their beginning."
     )
-
-
-# Charts -------------------------------------------------------------------------------------------
 
 
 class TooManyChartGroups(InvalidParameter):
@@ -100,9 +91,6 @@ class InvalidChartChoice(InvalidParameter):
     message = _("This chart cannot have %(name)s=%(value)s. Possible: %(known)s.")
 
 
-# Highlights ---------------------------------------------------------------------------------------
-
-
 class HighlightInText(InvalidParameter):
     parameter = "highlight"
     message = _("Highlights need the “records_format” objects or lists.")
@@ -111,9 +99,6 @@ class HighlightInText(InvalidParameter):
 class HighlightTooLarge(InvalidParameter):
     parameter = "highlight"
     message = _("Highlights are given for at most %(most)s records. Lower the “limit”.")
-
-
-# The engine ---------------------------------------------------------------------------------------
 
 
 class SnapshotBeingPrepared(TemporarilyUnavailable):

@@ -260,9 +260,6 @@ def _ask_range(column: Column, width: Decimal) -> Asked:
     return Asked((text,), "({0}::numeric * %s::numeric)", (width,), by=text)
 
 
-# Compiling ----------------------------------------------------------------------------------------
-
-
 def compile_group_keys(
     groups: Iterable[GroupBy], read: ConsistentRead, parameter: str, errors: list[InvalidParameter]
 ) -> list[GroupKey]:

@@ -189,9 +189,6 @@ def _select_matches(
     return compose(_MATCHES, join_with_commas(rows), Clause(sql.SQL("%s::text[]"), [words]))
 
 
-# Records ------------------------------------------------------------------------------------------
-
-
 def highlight_records(
     read: ConsistentRead, bound: BoundQuery, found: FoundRecords
 ) -> list[Highlight]:

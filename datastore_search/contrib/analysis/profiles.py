@@ -46,11 +46,7 @@ _profiles: BoundedCache[VersionKey, dict[str, dict[str, Any]]] = BoundedCache(
 
 
 def read_profiles(read: ConsistentRead, names: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """
-    Read the profiles of fields by name, once in a process until the resource changes.
-
-    Raises: as ``Source``, which does not wait for a snapshot.
-    """
+    """Read profiles, once in a process until the resource changes.  Raises: as ``Source``."""
     key = read.version_key
     known = (_profiles.get(key) or {}) if key else {}
     if missing := [name for name in names if name not in known]:

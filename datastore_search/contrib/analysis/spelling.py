@@ -67,10 +67,6 @@ class Vocabulary:
 
     words: Mapping[int, _Words]
 
-    @property
-    def size_bytes(self) -> int:
-        return sum(getsizeof(part) for words in self.words.values() for part in words)
-
     def find_similar(self, word: str, max_distance: int) -> list[tuple[int, str]]:
         """
         Find words at a distance of at most ``max_distance``, with their distances.
@@ -154,7 +150,7 @@ vocabulary_cache: BoundedCache[VersionKey, Vocabulary] = BoundedCache(
     _MAX_VOCABULARIES,
     max_size=_MAX_BYTES,
     max_value_size=_MAX_VOCABULARY_BYTES,
-    measure=lambda vocabulary: vocabulary.size_bytes,
+    measure=lambda kept: sum(getsizeof(each) for words in kept.words.values() for each in words),
 )
 
 
@@ -279,11 +275,7 @@ class _Speller:
         return Suggestions(similar, queries)
 
     def _fetch_value(self, statement: Clause) -> Any:
-        """
-        Fetch a value within the time that is left.
-
-        Raises: ``QueryTooSlow`` where that is too short; as ``ConsistentRead.fetch_rows``.
-        """
+        """Fetch a value in the time that is left.  Raises: as ``ConsistentRead.fetch_rows``."""
         seconds = self._deadline - monotonic()
         if seconds < _MIN_TIMEOUT_SECONDS:
             raise QueryTooSlow

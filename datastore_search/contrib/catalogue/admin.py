@@ -64,17 +64,12 @@ metadata_of_resource = MetadataOfResource()
 class GroupPermissions:
     """The permissions in general or for an organization or group, also for its members."""
 
-    @staticmethod
-    def _permits(request: HttpRequest, verb: str, obj: MemberGroup | None) -> bool:
-        """Check a permission; a user who manages some may open the list, which shows those."""
-        managed = find_memberships(request.user, f"{verb}_membergroup")
-        return permits(request, verb, obj) or (obj is None and managed.exists())
-
-    def has_view_permission(self, request: HttpRequest, obj: MemberGroup | None = None) -> bool:
-        return self._permits(request, "change", obj)
-
     def has_change_permission(self, request: HttpRequest, obj: MemberGroup | None = None) -> bool:
-        return self._permits(request, "change", obj)
+        """Check a permission; a user who manages some may open the list, which shows those."""
+        managed = find_memberships(request.user, "change_membergroup")
+        return permits(request, "change", obj) or (obj is None and managed.exists())
+
+    has_view_permission = has_change_permission
 
 
 class MembershipInline(GroupPermissions, admin.TabularInline):

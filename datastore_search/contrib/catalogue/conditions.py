@@ -27,18 +27,13 @@ from .query import EVERYTHING, NOTHING, TIMES, Fields, SortTerm
 # Resources ----------------------------------------------------------------------------------------
 
 
-def match_word(word: str) -> Q:
-    """Match resources with a word in a text, a name, the publisher, a tag, the id or a field."""
-    return _match_searched_text(word, F("version"))
+def match_word(word: str, *, of_datasets: bool = False) -> Q:
+    """
+    Match resources, or datasets, with a word in a text, name, publisher, tag, id or field.
 
-
-def match_dataset_word(word: str) -> Q:
-    """Match datasets as ``match_word`` does, in place of resources."""
-    return _match_searched_text(word, Coalesce("resource__version", "version"))
-
-
-def _match_searched_text(word: str, version: Combinable) -> Q:
-    """Match a word in ``DatasetText``; what has changed since its version is read anew."""
+    It is looked for in ``DatasetText``; what has changed since its version is read anew.
+    """
+    version = Coalesce("resource__version", "version") if of_datasets else F("version")
     kept = When(searched__version=version, then="searched__text")
     read = Func(Cast("pk", TextField()), function="datastore_search_catalogue_text")
     text = Case(kept, default=read, output_field=TextField())
@@ -226,8 +221,8 @@ def build_fields(readable: Readable) -> Fields:
         word = text.strip("*")
         if not word:
             return EVERYTHING
-        match = match_dataset_word if readable.has_portal_datasets else match_word
-        return match(word) | readable.match_parts(match_word(word))
+        matched = match_word(word, of_datasets=readable.has_portal_datasets)
+        return matched | readable.match_parts(match_word(word))
 
     def match_part(name: str, of_resource: str, text: str) -> Q:
         part = text.strip("*")

@@ -45,7 +45,6 @@ from .conditions import (
     build_shared_columns,
     list_loaded_resources,
     list_resources,
-    match_dataset_word,
     match_tag,
     match_word,
     order_datasets,
@@ -100,9 +99,6 @@ class CatalogueState:
     count: int
     last_version: int
     sum_of_versions: int
-
-
-# Datasets -----------------------------------------------------------------------------------------
 
 
 class _Unnest(Func):
@@ -368,7 +364,7 @@ def count_fields(resource: str) -> Any:
 
 def match_table(word: str) -> Q:
     """Match the resources that hold a word, or whose dataset of the portal's own does."""
-    held = Dataset.objects.filter(match_dataset_word(word), resource=None)
+    held = Dataset.objects.filter(match_word(word, of_datasets=True), resource=None)
     return match_word(word) | Q(dataset__part_of__in=held)
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Final
+from urllib.parse import urlencode
 
 from django.http import HttpRequest
 
@@ -19,13 +20,14 @@ from .published import (
     MAX_DESCRIPTION_LENGTH,
     File,
     ListPage,
-    PublishedDataset,
     PublishedResource,
-    add_addresses_to_dataset,
+    add_addresses,
     build_catalogue_identifier,
+    build_dataset_identifier,
     build_license_address,
     drop_empty,
     find_address,
+    find_catalogue_path,
     get_site_description,
     get_site_title,
     quote_iri,
@@ -73,9 +75,7 @@ _FILE_TYPES: Final[Mapping[str, str]] = {
 def build_dcat_catalog(request: HttpRequest, page: ListPage[ListedDataset]) -> dict[str, Any]:
     """Build the JSON-LD of a page: the catalogue, its pages, and the datasets of this one."""
     addresses = ResourceAddresses(request)
-    datasets = [
-        _describe_dataset(add_addresses_to_dataset(request, each, addresses)) for each in page.items
-    ]
+    datasets = [_describe_dataset(request, each, addresses) for each in page.items]
     # The same for all pages and languages.
     identifier, title = build_catalogue_identifier(request), get_site_title()
     path = find_search_path(request)
@@ -112,11 +112,23 @@ def build_dcat_catalog(request: HttpRequest, page: ListPage[ListedDataset]) -> d
     return {"@context": dict(PREFIXES), "@graph": [drop_empty(catalog), pages, *datasets]}
 
 
-def _describe_dataset(published: PublishedDataset) -> dict[str, Any]:
-    dataset = published.listed.dataset
+def _describe_dataset(
+    request: HttpRequest, listed: ListedDataset, addresses: ResourceAddresses
+) -> dict[str, Any]:
+    """Describe a dataset under the addresses of its resource, or of its place on a page."""
+    dataset, published = (
+        listed.dataset,
+        [add_addresses(each, addresses) for each in listed.resources],
+    )
+    if dataset.resource:
+        identifier, landing_page = published[0].identifier, published[0].page
+    else:
+        identifier = build_dataset_identifier(request, dataset)
+        catalogue = request.build_absolute_uri(find_catalogue_path(request))
+        landing_page = f"{catalogue}?{urlencode({'q': dataset.id})}"
     frequency = _FREQUENCIES.get(dataset.frequency.strip().lower())
-    versions = [each.resource.table_version for each in published.resources]
-    changes = [published.listed.modified_at, *(each.published_at for each in versions if each)]
+    versions = [each.resource.table_version for each in published]
+    changes = [listed.modified_at, *(each.published_at for each in versions if each)]
     changed = max((moment for moment in changes if moment), default=None)
     source, address = find_address(dataset.source), dataset.contact_email
     contact, email = dataset.contact or address, address and {"@id": quote_iri(f"mailto:{address}")}
@@ -128,12 +140,12 @@ def _describe_dataset(published: PublishedDataset) -> dict[str, Any]:
     }
     return drop_empty(
         {
-            "@id": published.identifier,
+            "@id": identifier,
             "@type": "dcat:Dataset",
             "dct:title": _list_texts(dataset, "title") or dataset.shown_name,
             "dct:description": _list_texts(dataset, "notes") or dataset.local_title.text,
             "dct:identifier": dataset.id,
-            "dct:issued": _write_time(published.listed.created_at),
+            "dct:issued": _write_time(listed.created_at),
             "dct:modified": _write_time(changed),
             "dcat:version": dataset.shown_version,
             "dcat:keyword": sorted(dataset.tags),
@@ -141,7 +153,7 @@ def _describe_dataset(published: PublishedDataset) -> dict[str, Any]:
             and {"@type": "foaf:Agent", "foaf:name": dataset.owner.shown_title},
             "dcat:contactPoint": contact
             and drop_empty({"@type": "vcard:Kind", "vcard:fn": contact, "vcard:hasEmail": email}),
-            "dcat:landingPage": {"@id": published.page, "@type": "foaf:Document"},
+            "dcat:landingPage": {"@id": landing_page, "@type": "foaf:Document"},
             # A ``dct:source`` would have to be a dataset with a description.
             "dct:provenance": dataset.source
             and drop_empty(
@@ -157,9 +169,7 @@ def _describe_dataset(published: PublishedDataset) -> dict[str, Any]:
             "dct:accrualPeriodicity": frequency
             and {"@id": f"{_AUTHORITY}/frequency/{frequency}", "@type": "dct:Frequency"},
             "dcat:distribution": [
-                _describe_file(published, resource, file)
-                for resource in published.resources
-                for file in resource.files
+                _describe_file(listed, each, file) for each in published for file in each.files
             ],
         }
     )
@@ -177,15 +187,15 @@ def _list_texts(dataset: Dataset, name: str) -> list[Any]:
 
 
 def _describe_file(
-    dataset: PublishedDataset, published: PublishedResource, file: File
+    listed: ListedDataset, published: PublishedResource, file: File
 ) -> dict[str, Any]:
     """Describe a file; its title names the resource where the dataset has several."""
     resource = published.resource
-    license_id = get_metadata(resource).license or dataset.listed.dataset.license
+    license_id = get_metadata(resource).license or listed.dataset.license
     license_address = build_license_address(license_id)
     file_type = _FILE_TYPES.get(file.format)
     address = {"@id": quote_iri(file.address), "@type": "rdfs:Resource"}
-    has_several = len(dataset.resources) > 1
+    has_several = len(listed.resources) > 1
     return drop_empty(
         {
             "@id": quote_iri(f"{published.identifier}#{file.format}"),

@@ -216,8 +216,6 @@ def write_time(moment: datetime | None) -> str | None:
     return moment.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="microseconds")
 
 
-# Licences -----------------------------------------------------------------------------------------
-
 #: Title, and address, by SPDX id: those that portals of open data use.  All conform to the Open
 #: Definition.  Source: the SPDX License List.
 OPEN_LICENSES: Final[dict[str, tuple[str, str]]] = {

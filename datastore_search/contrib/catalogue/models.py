@@ -99,11 +99,7 @@ class Group:
 
     @classmethod
     def from_json(cls, value: Any) -> Self:
-        """
-        Read what a dataset stores, or what a portal gives.
-
-        Raises: ``ValidationError``.
-        """
+        """Read what a dataset stores, or what a portal gives.  Raises: ``ValidationError``."""
         is_valid = isinstance(value, Mapping) and bool(value.get("name"))
         if not is_valid or not all(
             name in cls.__dataclass_fields__ and isinstance(text, str)
@@ -248,9 +244,6 @@ class Membership(models.Model):
 @receiver(post_delete, sender=settings.AUTH_USER_MODEL)
 def _delete_memberships(instance: models.Model, **_more: object) -> None:
     Membership.objects.using(router.db_for_write(Membership)).filter(user=instance.pk).delete()
-
-
-# Datasets -----------------------------------------------------------------------------------------
 
 
 class State(models.TextChoices):

@@ -204,9 +204,6 @@ class PackageChanges(PackageMembers):
     )
 
 
-# Storing ------------------------------------------------------------------------------------------
-
-
 def _store_dataset(
     request: Request, dataset: Dataset, sent: Mapping[str, Any], *, is_complete: bool = True
 ) -> dict[str, Any]:
@@ -306,9 +303,6 @@ def _show_dataset(request: Request, dataset: Dataset) -> dict[str, Any]:
     return describe_dataset(datasets.read([dataset.pk])[0], ResourceAddresses(request))
 
 
-# Actions ------------------------------------------------------------------------------------------
-
-
 @build_action(PackageMembers, _("Create a dataset, perhaps with resources."), is_writing=True)
 def _package_create(request: Request, sent: Mapping[str, object]) -> Answer:
     check_may_add(request, {"owner_org": sent.get("owner_org")})
@@ -323,11 +317,7 @@ def _package_create(request: Request, sent: Mapping[str, object]) -> Answer:
 
 @contextmanager
 def _lock(request: Request, name: object, verb: str = "change") -> Iterator[Dataset]:
-    """
-    Find a published dataset that the user may change, and lock it with its resources.
-
-    Raises: as ``lock_changeable``.
-    """
+    """Find and lock a published dataset with its resources.  Raises: as ``lock_changeable``."""
     using = router.db_for_write(Dataset)
     with begin_write_transaction(connections[using]):
         dataset = lock_changeable(request, str(name), verb)

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from datetime import UTC
 from itertools import accumulate
 from typing import Any, Final, Generic, NamedTuple, TypeVar
-from urllib.parse import quote, urlencode
+from urllib.parse import quote
 
 from django.conf import settings
 from django.http import HttpRequest
@@ -31,7 +31,7 @@ from ...models import Field, Resource, write_translations
 from ...web.addresses import ResourceAddresses, find_path, reverse_in_locale
 from .datasets import find_dataset_of
 from .descriptions import build_url, describe_license
-from .models import Dataset, ListedDataset, get_metadata
+from .models import Dataset, get_metadata
 
 #: The length of a description; search engines read no more.
 MAX_DESCRIPTION_LENGTH: Final = 5_000
@@ -73,14 +73,6 @@ class PublishedResource:
     identifier: str
     page: str
     files: Sequence[File]
-
-
-@dataclass(frozen=True, slots=True)
-class PublishedDataset:
-    listed: ListedDataset
-    identifier: str
-    page: str
-    resources: Sequence[PublishedResource]
 
 
 def build_license_address(license_id: str) -> str:
@@ -126,23 +118,6 @@ def add_addresses(resource: Resource, addresses: ResourceAddresses) -> Published
     return PublishedResource(resource, addresses.build_identifier(resource.pk), page, files)
 
 
-def add_addresses_to_dataset(
-    request: HttpRequest, listed: ListedDataset, addresses: ResourceAddresses
-) -> PublishedDataset:
-    """Add absolute addresses to a dataset: those of its resource, or of its place on a page."""
-    published = [add_addresses(resource, addresses) for resource in listed.resources]
-    if listed.dataset.resource:
-        (only,) = published
-        return PublishedDataset(listed, only.identifier, only.page, published)
-    catalogue = request.build_absolute_uri(find_catalogue_path(request))
-    return PublishedDataset(
-        listed=listed,
-        identifier=build_dataset_identifier(request, listed.dataset),
-        page=f"{catalogue}?{urlencode({'q': listed.dataset.id})}",
-        resources=published,
-    )
-
-
 def build_dataset_identifier(request: HttpRequest, dataset: Dataset) -> str:
     """Build the address of a dataset of the portal's own: its place on the catalogue page."""
     return f"{build_catalogue_identifier(request)}#dataset-{quote(dataset.id)}"
@@ -175,8 +150,6 @@ def build_catalogue_links(request: HttpRequest) -> str:
         if (path := find_path(request, name))
     )
 
-
-# Data Package -------------------------------------------------------------------------------------
 
 PROFILE: Final = "https://datapackage.org/profiles/2.0/datapackage.json"
 

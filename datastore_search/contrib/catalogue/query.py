@@ -151,9 +151,6 @@ _ADDED: Final[Mapping[str, Any]] = {
 _ROUNDED: Final[Mapping[str, Any]] = {"function": "date_trunc", "output_field": DateTimeField()}
 
 
-# Parsing ------------------------------------------------------------------------------------------
-
-
 class _Parser:
     """The parser of one query; ``kind`` and ``value`` describe the next token."""
 
@@ -232,11 +229,7 @@ class _Parser:
         return self._fields[field](_unescape(value))
 
     def _parse_time(self, text: str) -> Any:
-        """
-        Parse an end of a range, such as ``NOW-1MONTH/DAY``; None for an open one.
-
-        Source: the date math of Solr, in UTC.
-        """
+        """Parse an end of a range, such as ``NOW-1MONTH/DAY``, as Solr; None for an open one."""
         if text == "*":
             return None
         match = _TIME.fullmatch(text)

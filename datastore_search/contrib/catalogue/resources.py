@@ -111,9 +111,6 @@ class TagsField(MetadataField):
         return list(dict.fromkeys(text for text in map(str.strip, data) if text))
 
 
-# Members ------------------------------------------------------------------------------------------
-
-
 class MetadataMembers(ResourceMembers):
     owner_org = ResourceIdField(
         help_text=_("The organization that owns it, by its id or name; its members have roles.")
@@ -251,9 +248,6 @@ _READERS: Final[Mapping[str, tuple[Callable[[Any], Any], Promise]]] = {
 }
 
 
-# resource_create ----------------------------------------------------------------------------------
-
-
 @build_action(
     NewMembers,
     _("Create a resource without records, in a dataset or as one of its own."),
@@ -268,11 +262,7 @@ def _resource_create(request: Request, sent: Mapping[str, object]) -> Answer:
 
 
 def check_may_add(request: Request, sent: Mapping[str, Any]) -> None:
-    """
-    Check the permission to add a resource for the owner of its ``package_id``, or ``owner_org``.
-
-    Raises: ``AccessDenied``.
-    """
+    """Check the right to add to a ``package_id`` or an ``owner_org``.  Raises: ``AccessDenied``."""
     new, name, home = Resource(), sent.get("package_id"), None
     if isinstance(name, str) and is_storable(name):
         rows = Dataset.objects.filter(Q(pk=name) | Q(name=name), resource=None)
@@ -299,9 +289,6 @@ def place_resource(resource: Resource, dataset: Dataset) -> None:
 def is_published(resource: Resource) -> bool:
     """Return whether a resource is part of a published dataset."""
     return get_metadata(resource).members is not None
-
-
-# resource_update, resource_patch, resource_delete -------------------------------------------------
 
 
 def _change(request: Request, sent: Mapping[str, object], *, is_complete: bool) -> Answer:

@@ -41,8 +41,6 @@ from .published import (
 )
 from .query import SortTerm
 
-# Descriptions of a resource -----------------------------------------------------------------------
-
 #: The header that the answers depend on: it decides who may read.
 _VARY = ("Cookie",)
 
@@ -73,9 +71,6 @@ class DataPackageView(DescriptionView):
     """A resource as a Frictionless Data Package, with its dump in CSV as the only file."""
 
     describe = staticmethod(build_data_package)
-
-
-# Lists of what is public --------------------------------------------------------------------------
 
 
 class PublicListView(WebView, ABC, Generic[Item]):
@@ -122,9 +117,6 @@ class PublicListView(WebView, ABC, Generic[Item]):
     def write(self, page: ListPage[Item]) -> str: ...
 
 
-# DCAT ---------------------------------------------------------------------------------------------
-
-
 class DcatView(PublicListView[ListedDataset]):
     page_size = 50
     #: Writes JSON-LD in the notation of the view.
@@ -161,8 +153,6 @@ class ResourceListView(PublicListView[Resource]):
     def read_items(self, datasets: Datasets, bounds: slice) -> Sequence[Resource]:
         return list(select_listed(datasets.resources).order_by(*self.order)[bounds])
 
-
-# The sitemap --------------------------------------------------------------------------------------
 
 _START = '<?xml version="1.0" encoding="utf-8"?>\n'
 _NAMESPACE = 'xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"'
@@ -214,9 +204,6 @@ def _write_page(address: str, others: Mapping[str, str], modified: str) -> str:
         for code, other in (others.items() if len({*others.values()}) > 1 else ())
     )
     return f"<url><loc>{escape(address)}</loc>{changed}{links}</url>"
-
-
-# The feed -----------------------------------------------------------------------------------------
 
 
 class _PagedFeed(Atom1Feed):

@@ -6,6 +6,4 @@ from ...apps import ContribAppConfig
 
 
 class OpenApiConfig(ContribAppConfig):
-    """The OpenAPI document of the portal's actions."""
-
     packages = {"drf_spectacular": "openapi"}

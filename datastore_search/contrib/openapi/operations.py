@@ -186,9 +186,6 @@ def _show_answers(examples: Sequence[Example], code: int) -> Schema:
     )
 
 
-# Authentication -----------------------------------------------------------------------------------
-
-
 class BareToken(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call] # its metaclass is untyped
     target_class = "datastore_search.api.authentication.BareTokenAuthentication"
     name = "datastoreToken"

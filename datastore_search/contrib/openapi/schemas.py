@@ -168,8 +168,6 @@ HELP: Schema = {"type": "string", "format": "uri", "description": "Where the act
 
 _RETRY_AFTER: Schema = {"headers": {"Retry-After": {"schema": TEXT, "description": "Seconds."}}}
 
-_HEADERS: Mapping[int, Schema] = {429: _RETRY_AFTER, 503: _RETRY_AFTER}
-
 
 def build_success(*, is_one: bool) -> Schema:
     """Describe the member that distinguishes results from failures."""
@@ -228,7 +226,7 @@ def build_error_responses(prefix: str) -> dict[str, Schema]:
         content = {"schema": schema_ref(_build_name(code)), "example": example}
         responses[_build_name(code)] = {
             "description": str(_DESCRIPTIONS[code]),
-            **_HEADERS.get(code, {}),
+            **(_RETRY_AFTER if code in {429, 503} else {}),
             "content": {"application/json": content},
         }
     return responses

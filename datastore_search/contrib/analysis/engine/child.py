@@ -60,12 +60,12 @@ class _Databases:
     """
     The tables, by name; the one that was asked last is the last.
 
-    ``_sizes`` are the bytes of their rows; a file has none.
+    ``sizes`` are the bytes of their rows; a file has none.
     """
 
     def __init__(self, request: dict[str, Any]) -> None:
         self.folder: str = request["folder"]
-        self._sizes: OrderedDict[str, int] = OrderedDict()
+        self.sizes: OrderedDict[str, int] = OrderedDict()
         self.connection = duckdb.connect(config={"threads": request["threads"]})
         self._running = self.connection
         self.connection.execute(
@@ -127,9 +127,9 @@ class _Databases:
     def ask(self, request: dict[str, Any], _body: bytes) -> object:
         """Run a statement that reads tables; its own connection has nothing of those before."""
         for table in request["tables"]:
-            if table not in self._sizes:
+            if table not in self.sizes:
                 return {"error": "closed", "table": table}
-            self._sizes.move_to_end(table)
+            self.sizes.move_to_end(table)
         with self.connection.cursor() as self._running:
             found = self._running.execute(request["statement"], request["parameters"])
             return {"rows": found.fetchall()}
@@ -141,7 +141,7 @@ class _Databases:
 
     def _add(self, table: str, size: int) -> None:
         """Note a table, in the place of one of its name; the ones asked longest ago are closed."""
-        stored, execute = self._sizes, self.connection.execute
+        stored, execute = self.sizes, self.connection.execute
         while (
             table in stored
             or len(stored) >= _MAX_TABLES
@@ -155,9 +155,6 @@ class _Databases:
             if is_file:
                 execute(f"DETACH DATABASE IF EXISTS {closed}_file")
         stored[table] = size
-
-    def forget(self, table: str) -> None:
-        self._sizes.pop(table, None)
 
     def _read_rows(
         self,
@@ -223,7 +220,7 @@ def _answer(databases: _Databases, request: dict[str, Any], body: bytes) -> byte
     finally:
         timer.cancel()
     if "table" in request:
-        databases.forget(request["table"])
+        databases.sizes.pop(request["table"], None)
     return json.dumps({"error": kind}).encode()
 
 

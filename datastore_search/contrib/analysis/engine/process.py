@@ -75,10 +75,6 @@ class StatementRefused(EngineUnavailable):
 class TableClosed(Exception):
     """The child has no table of this name; it must be opened again."""
 
-    def __init__(self, table: str) -> None:
-        super().__init__(table)
-        self.table = table
-
 
 class FileDamaged(EngineUnavailable):
     """The file of a table is missing or damaged; it must be made again."""
@@ -138,11 +134,7 @@ class Engine:
         return table in self._tables and self._child is not None and self._is_alive()
 
     def attach(self, table: str, path: Path, seconds: float) -> None:
-        """
-        Open the table of a file of DuckDB.
-
-        Raises: ``EngineUnavailable``; ``FileDamaged``; ``QueryTooSlow``.
-        """
+        """Open the table of a file.  Raises: as ``ask``; ``FileDamaged``."""
         self._send({"do": "attach", "table": table, "path": str(path)}, seconds)
 
     def store(

@@ -172,8 +172,6 @@ class Source:
         _columns.add(table, engine.store(table, kinds, rows, self.seconds, heads))
         return table
 
-    # Records --------------------------------------------------------------------------------------
-
     def _open_records(self) -> bool:
         """Open all records of a small table; return whether they are not too large."""
         read, types = self.read, self.read.relation.types
@@ -260,11 +258,7 @@ class Source:
         self.columns = united
 
     def _open_order(self, name: str) -> str:
-        """
-        Choose what sorts as PostgreSQL's values of a field do: the value, or its rank among all.
-
-        Raises: ``InvalidParameters`` for too many values to be ranked.
-        """
+        """Choose what sorts as in PostgreSQL: value, or rank.  Raises: ``InvalidParameters``."""
         kind, column = self.get_type(name), self.columns[name]
         is_by_code_point = kind.is_text and read_folding(self.read.connection.alias)[0]
         if is_by_code_point or kind.is_moment or kind.is_boolean or kind.is_number:
@@ -303,8 +297,6 @@ class Source:
         )
         return order
 
-    # Conditions -----------------------------------------------------------------------------------
-
     def _compile(self) -> tuple[str, list[Any]]:
         query = self.query
         if not (query.q or query.q_fields or query.filters):
@@ -335,8 +327,6 @@ def _list_fields(conditions: Iterable[Condition]) -> list[str]:
         listed += _list_fields(each.conditions) if isinstance(each, And | Or) else [each.field]
     return listed
 
-
-# Conditions ---------------------------------------------------------------------------------------
 
 #: The capitals of all alphabets, in PostgreSQL and in DuckDB.
 _LETTERS = (
@@ -409,9 +399,6 @@ def read_folding(alias: str) -> Folding:
     # A text with one of these is compared as if they were one letter.
     letters |= set() if letters.isdisjoint(_LETTERS_I) else {*_LETTERS_I}
     return Folding(is_by_code_point, frozenset(letters))
-
-
-# Pages --------------------------------------------------------------------------------------------
 
 
 class _ReadySource(Source):

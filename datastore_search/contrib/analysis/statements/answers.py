@@ -35,8 +35,7 @@ from ..engine.process import (
 from ..engine.source import Source
 from .errors import InvalidStatement
 from .functions import MOMENTS
-from .grammar import Dialect, parse
-from .names import encode_name
+from .grammar import Dialect, encode_name, parse
 from .rewriting import TEXTS_OF
 from .translate import Output, Translated, list_names, translate
 from .types import TableColumn
@@ -186,9 +185,6 @@ class _Reading:
 
 def quote(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
-
-
-# JSON ---------------------------------------------------------------------------------------------
 
 
 def _write(value: Any, output: Output) -> str:

@@ -49,10 +49,6 @@ class InvalidStatement(InvalidParameter):
 
 
 class FunctionDenied(AccessDenied):
-    """
-    A function is not among those that are allowed.
-
-    Source: CKAN, which answers 403.
-    """
+    """A function is not among those that are allowed.  Source: CKAN, which answers 403."""
 
     message = _("Access denied: Not authorized to call function %(word)s")

@@ -131,12 +131,11 @@ _OTHERS: _Signatures = {
 }  # fmt: skip
 
 
-def _find_name(key: type[exp.Func] | str) -> str:
-    return key if isinstance(key, str) else _NAMES.get(key) or key.sql_name().lower()
-
-
 FUNCTIONS: Mapping[type[exp.Expr] | str, Function] = {
-    key: Function(_find_name(key), families, result, signatures is _AGGREGATES)
+    key: Function(
+        key if isinstance(key, str) else _NAMES.get(key) or key.sql_name().lower(),
+        *(families, result, signatures is _AGGREGATES),
+    )
     for signatures in (_AGGREGATES, _OTHERS)
     for (families, result), keys in signatures.items()
     for key in keys

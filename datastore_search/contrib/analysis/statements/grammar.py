@@ -100,11 +100,7 @@ class Dialect(Postgres):
 
 
 def parse(text: str) -> exp.Query:
-    """
-    Parse one SELECT, of which each node is let through.
-
-    Raises: ``InvalidStatement``; ``FunctionDenied``.
-    """
+    """Parse one SELECT of allowed nodes.  Raises: ``InvalidStatement``; ``FunctionDenied``."""
     tokens, statements = _read(text)
     if len(statements) != 1:
         raise InvalidStatement("several")
@@ -277,15 +273,8 @@ def _check_details(node: exp.Expr) -> None:
             raise InvalidStatement("unsupported", word="FROM")
 
 
-# Tables -------------------------------------------------------------------------------------------
-
-
 def list_tables(tree: exp.Query) -> Iterator[exp.Table]:
-    """
-    List the tables that are resources: others have the name of a WITH that is seen there.
-
-    Raises: ``InvalidStatement``.
-    """
+    """List the tables that are resources, not a WITH.  Raises: ``InvalidStatement``."""
     sizes: dict[int, int] = {}
     for table in [tree, *tree.find_all(exp.CTE)]:
         _measure(table, sizes)
@@ -322,3 +311,33 @@ def find_cte(table: exp.Table) -> exp.CTE | None:
                 return cte
         child = parent
     return None
+
+
+_MARK = "^"
+_CODED = re.compile(r"\^(?:\{([0-9a-f]+)\}|(.))", re.DOTALL)
+
+
+def encode_name(name: str, *, is_quoted: bool = True) -> str:
+    """
+    Write a name of PostgreSQL for DuckDB, whose names ignore case.
+
+    A capital letter is written as a mark and its small letter, so that ``"A"`` and ``a`` differ;
+    names without quotes are folded, as in PostgreSQL.
+    """
+    folded = name if is_quoted else re.sub("[A-Z]", lambda match: match[0].lower(), name)
+    return "".join(map(_encode, folded))
+
+
+def _encode(letter: str) -> str:
+    small = letter.lower()
+    if letter == _MARK:
+        return _MARK * 2
+    if small == letter and letter.upper().lower() == letter:
+        return letter
+    if small.upper() == letter and len(small) == 1:
+        return _MARK + small
+    return f"{_MARK}{{{ord(letter):x}}}"
+
+
+def decode_name(name: str) -> str:
+    return _CODED.sub(lambda match: chr(int(match[1], 16)) if match[1] else match[2].upper(), name)

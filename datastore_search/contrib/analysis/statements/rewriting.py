@@ -25,11 +25,7 @@ _MAX_DIGITS, _MAX_DECIMALS, _MAX_EXPONENT = 38, 16, 15
 
 
 def rewrite(tree: exp.Query) -> exp.Query:
-    """
-    Write a tree anew for DuckDB.
-
-    Raises: ``InvalidStatement``.
-    """
+    """Write a tree anew for DuckDB.  Raises: ``InvalidStatement``."""
     for node in reversed([*tree.walk()]):
         rule = _RULES.get(get_key(node))
         made = rule(node) if rule else node
@@ -56,8 +52,7 @@ def _call(name: str, *arguments: exp.Expr | None) -> exp.Anonymous:
     return exp.Anonymous(this=name, expressions=[each for each in arguments if each is not None])
 
 
-def _text(value: str) -> exp.Expr:
-    return exp.Literal.string(value)
+_text = exp.Literal.string
 
 
 def _cast(value: exp.Expr, kind: str) -> exp.Expr:

@@ -17,8 +17,7 @@ from sqlglot.optimizer.qualify import qualify
 from ....field_types import JSON, NUMERIC, TEXT, field_types
 from .errors import InvalidStatement
 from .functions import find_function
-from .grammar import MAX_TABLES, find_cte, list_tables
-from .names import decode_name, encode_name
+from .grammar import MAX_TABLES, decode_name, encode_name, find_cte, list_tables
 from .rewriting import name_texts, rewrite
 from .types import KINDS, OPAQUE, TableColumn, Tables, annotate, get_kind, get_stored, has_texts
 
@@ -47,11 +46,7 @@ class Translated:
 
 
 def list_names(tree: exp.Query) -> list[str]:
-    """
-    List the names of the resources that a statement reads.
-
-    Raises: ``InvalidStatement``.
-    """
+    """List the names of the resources that a statement reads.  Raises: ``InvalidStatement``."""
     names = [*dict.fromkeys(_read_name(table.this) for table in list_tables(tree))]
     if len(names) > MAX_TABLES:
         raise InvalidStatement("tables", most=MAX_TABLES)
@@ -69,11 +64,7 @@ def _encode(identifier: exp.Expr) -> str:
 def translate(
     tree: exp.Query, tables: Mapping[str, Sequence[TableColumn]], max_rows: int
 ) -> Translated:
-    """
-    Translate a parsed statement, of which ``list_names`` names the tables.
-
-    Raises: ``InvalidStatement``.
-    """
+    """Translate a statement with the tables of ``list_names``.  Raises: ``InvalidStatement``."""
     tree = tree.copy()
     _limit(tree, max_rows)
     keys = {name: f"^{position}" for position, name in enumerate(tables)}
@@ -125,9 +116,6 @@ def translate(
 
 def _write(node: exp.Expr) -> str:
     return node.sql(dialect="duckdb", comments=False)
-
-
-# Names --------------------------------------------------------------------------------------------
 
 
 def _name_items(select: exp.Select) -> None:
@@ -247,11 +235,7 @@ def _list_sources(select: exp.Select, schema: Tables) -> dict[str, list[str]]:
 
 
 def _qualify(tree: exp.Query, schema: Tables) -> exp.Query:
-    """
-    Name the table of each column, and list the columns of stars.
-
-    Raises: ``InvalidStatement``.
-    """
+    """Name the table of each column, and list those of stars.  Raises: ``InvalidStatement``."""
     try:
         found = qualify(
             tree,

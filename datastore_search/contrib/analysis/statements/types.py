@@ -27,7 +27,7 @@ from .functions import (
     Function,
     find_function,
 )
-from .names import decode_name
+from .grammar import decode_name
 
 #: Columns that are shown and counted: values that DuckDB has as texts.
 OPAQUE = (Kind.OBJECT, Kind.BIGDECIMAL)
@@ -102,11 +102,7 @@ Tables = Mapping[str, Mapping[str, TableColumn]]
 
 
 def annotate(tree: exp.Query, tables: Tables) -> None:
-    """
-    Give each node of a tree, whose columns name their tables, its type.
-
-    Raises: ``InvalidStatement``.
-    """
+    """Give each node its type; columns name their tables.  Raises: ``InvalidStatement``."""
     seen: set[int] = set()
     for scope in traverse_scope(tree):
         # Other parts may name the items.
@@ -161,11 +157,7 @@ def _write(node: exp.Expr) -> str:
 
 
 def read_literal(text: str, kind: Kind) -> str | bool:
-    """
-    Read a text in quotes as PostgreSQL reads a value of a type.
-
-    Raises: ``InvalidStatement``.
-    """
+    """Read a text in quotes as PostgreSQL reads a value.  Raises: ``InvalidStatement``."""
     if kind is Kind.BOOLEAN and text.strip().lower() in _BOOLEANS:
         return _BOOLEANS[text.strip().lower()]
     plain = re.sub(rf"{_ZONE}\s*$", "", text) if kind in {Kind.TIMESTAMP, Kind.DATE} else text
@@ -234,10 +226,6 @@ def _decide_literal(node: exp.Expr) -> Kind:
         if number < size:
             return kind
     raise InvalidStatement("types", word=node.name)
-
-
-def _decide_inner(node: exp.Expr) -> Kind:
-    return get_kind(node.this)
 
 
 def _decide_query(node: exp.Expr) -> Kind:
@@ -380,9 +368,11 @@ _RULES: Mapping[type[exp.Expr], Callable[[exp.Expr], Kind]] = {
     **dict.fromkeys((exp.ByteString, exp.RawString), lambda _node: Kind.TEXT),
     exp.Null: lambda _node: Kind.NULL,
     **dict.fromkeys((exp.Boolean, exp.Exists, exp.Escape), lambda _node: Kind.BOOLEAN),
-    **dict.fromkeys((exp.Alias, exp.Paren, exp.Filter, exp.Window), _decide_inner),
+    **dict.fromkeys(
+        (exp.Alias, exp.Paren, exp.Filter, exp.Window, exp.Subquery),
+        lambda node: get_kind(node.this),
+    ),
     **dict.fromkeys((exp.Collate, exp.Ordered, exp.Distinct, exp.Order, exp.Group), _decide_listed),
-    exp.Subquery: _decide_inner,
     **dict.fromkeys((exp.Select, exp.Union, exp.Intersect, exp.Except), _decide_query),
     exp.Case: _decide_case,
     exp.Is: _decide_is,
@@ -395,9 +385,6 @@ _RULES: Mapping[type[exp.Expr], Callable[[exp.Expr], Kind]] = {
     exp.Tuple: lambda _node: Kind.STRUCT,
     exp.Join: _decide_join,
 }
-
-
-# Functions ----------------------------------------------------------------------------------------
 
 
 def _decide_function(node: exp.Expr, function: Function) -> Kind:

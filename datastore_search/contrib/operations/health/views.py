@@ -116,9 +116,6 @@ class Worker(NamedCheck):
             raise ServiceUnavailable(_("Loads are waiting, and no worker runs them."))
 
 
-# Views --------------------------------------------------------------------------------------------
-
-
 @exclude_from_atomic_requests
 @require_safe
 @never_cache

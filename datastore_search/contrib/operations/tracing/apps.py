@@ -9,8 +9,6 @@ from ....contributions import Contribution
 
 
 class TracingConfig(ContribAppConfig):
-    """Spans of OpenTelemetry."""
-
     def contribute(self) -> Iterator[Contribution]:
         from ....search.reads import tracer
         from .spans import trace_statement
