@@ -96,6 +96,10 @@ class LabelledFormSet(VersionedFormSet):
 class ResourcePermissions:
     """The permissions in general or for a resource, for its page and the inlines in it."""
 
+    def has_add_permission(self, request: HttpRequest, obj: Resource | None = None) -> bool:
+        """Use the permission of the resource; a user who adds one may add what is in it, too."""
+        return has_permission(request, "change" if obj else "add", obj)
+
     def has_view_permission(self, request: HttpRequest, obj: Resource | None = None) -> bool:
         return has_permission(request, "view", obj)
 

@@ -86,12 +86,7 @@ class AliasInline(ResourceInline):
     model = Alias
     fields = ("name",)
 
-    def has_add_permission(self, request: HttpRequest, obj: Resource | None = None) -> bool:
-        """Use the permission of the resource; a user who adds one may add aliases too."""
-        return has_permission(request, "change" if obj else "add", obj)
-
-    def has_delete_permission(self, request: HttpRequest, obj: Resource | None = None) -> bool:
-        return has_permission(request, "change", obj)
+    has_delete_permission = ResourceInline.has_change_permission
 
 
 @admin.register(Resource)
@@ -203,13 +198,11 @@ class ResourceAdmin(ResourcePermissions, ViewableAdmin):
         for part in parts.values():
             part.prepare_list()
         if not get_viewable_resources(request).is_complete:
-            messages.warning(
-                request,
-                gettext(
-                    "There are too many resources to check your permissions for all: some that you"
-                    " may view are not listed."
-                ),
+            text = gettext(
+                "There are too many resources to check your permissions for all: some that you may"
+                " view are not listed."
             )
+            messages.warning(request, text)
         changelist = super().get_changelist_instance(request)
         resources = cast("Iterable[Resource]", changelist.result_list)
         tables = [r.table_version_id for r in resources if r.table_version_id]

@@ -70,14 +70,9 @@ class TokenAdmin(admin.ModelAdmin):
         token = issue_token(owner, expires_at=form.cleaned_data["expiry"])
         issued = self.get_queryset(request).get(digest=hash_token(token))
         obj.__dict__.update(issued.__dict__)
-        messages.warning(
-            request,
-            format_html(
-                '{} <code class="datastore-token">{}</code>',
-                gettext("This is the token. Copy it now: it cannot be shown again."),
-                token,
-            ),
-        )
+        text = gettext("This is the token. Copy it now: it cannot be shown again.")
+        shown = format_html('{} <code class="datastore-token">{}</code>', text, token)
+        messages.warning(request, shown)
 
     def response_add(self, request: HttpRequest, obj: Any, post_url_continue: Any = None) -> Any:
         return self.response_post_save_add(request, obj)

@@ -41,13 +41,9 @@ class TranslationForm(VersionedForm):
             texts = field.translations.get(language, {})
             label = gettext("Label of %(field)s") % {"field": field}
             notes = gettext("Notes of %(field)s") % {"field": field}
-            self.rows.append(
-                (
-                    field,
-                    self._add_input("label", label, texts, f"-{field.pk}"),
-                    self._add_input("notes", notes, texts, f"-{field.pk}"),
-                )
-            )
+            label_input = self._add_input("label", label, texts, f"-{field.pk}")
+            notes_input = self._add_input("notes", notes, texts, f"-{field.pk}")
+            self.rows.append((field, label_input, notes_input))
 
     def _add_input(
         self, name: str, label: str, texts: Mapping[str, str], suffix: str = ""
@@ -100,10 +96,8 @@ def handle_translation(
         changed = [each for each in fields if form.update_texts(each, f"-{each.pk}", *_OF_FIELDS)]
         Field.objects.bulk_update(changed, ["translations"], batch_size=500)
         owner.log_change(request, resource, [{"changed": {"fields": ["translations"]}}])
-        messages.success(
-            request,
-            gettext("The texts in %(language)s are saved.") % {"language": get_own_name(language)},
-        )
+        text = gettext("The texts in %(language)s are saved.")
+        messages.success(request, text % {"language": get_own_name(language)})
         if part.has_other_pages():  # there are more fields to translate
             return redirect(request.get_full_path())
         return redirect("admin:datastore_search_resource_change", resource.pk)

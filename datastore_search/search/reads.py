@@ -322,10 +322,9 @@ def build_relation(resource: Resource) -> Relation:
 Key = tuple[str, str]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Description:
-    resource: Resource
+class Description(NamedTuple):
     relation: Relation
+    resource: Resource
     version: Clause  # reads the present version
 
 
@@ -350,7 +349,7 @@ def describe(key: Key, session: Session, timeout: timedelta) -> Description:
         version = _compile_version(name, resource)
         if table_version is not None and table_version.is_placed:
             version = placement.compile_version(name_record_table(table_version.pk))
-        description = Description(resource, relation, version)
+        description = Description(relation, resource, version)
         descriptions.add(key, description)
     return description
 
@@ -441,9 +440,7 @@ def _answer_within(
                 open_session(connection, *limits, as_snapshot=is_snapshot) as session,
             ):
                 described = describe(key, session, timeout)
-                read = ConsistentRead(
-                    session, described.relation, described.resource, described.version
-                )
+                read = ConsistentRead(session, *described)
                 if is_snapshot:
                     read.verify()
                 answered = answer(read)

@@ -199,11 +199,7 @@ def _compose_csv_options(delimiter: str) -> sql.Composable:
 
 
 def check_has_records(read: ConsistentRead) -> None:
-    """
-    Check that a table that should have records has one, when the answer is to have none.
-
-    Raises: ``RecordsIncomplete``.
-    """
+    """Raise ``RecordsIncomplete`` if a table that should have records has none."""
     if not read.fetch_rows(compose("SELECT 1 FROM {} LIMIT 1", read.relation.source)):
         raise RecordsIncomplete
 
@@ -438,9 +434,7 @@ def _read_blocks(
             limit = conf.STATEMENT_TIMEOUT
             with open_session(connections[key[0]], limit, limits[1], client) as own:
                 described = describe(key, own, limit)
-            read = ConsistentRead(
-                session, described.relation, described.resource, described.version, client=client
-            )
+            read = ConsistentRead(session, *described, client=client)
             read.verify()
             begun = begin(read)
             del begin  # it may refer to the response, which would keep the stream alive, and itself

@@ -129,11 +129,8 @@ def reverse_in_locale(request: HttpRequest | Request, name: str, *arguments: obj
     """
     match = request.resolver_match
     try:
-        path = reverse(
-            f"datastore_search:{name}",
-            args=arguments,
-            current_app=match.namespace if match else None,
-        )
+        current_app = match.namespace if match else None
+        path = reverse(f"datastore_search:{name}", args=arguments, current_app=current_app)
     except NoReverseMatch:  # the portal includes it elsewhere, as the API without a locale
         path = reverse(f"datastore_search:{name}", args=arguments)
     return keep_locale(request, path)

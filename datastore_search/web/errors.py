@@ -151,11 +151,7 @@ def render_plainly(request: HttpRequest, error: ErrorMessage, folder: str = "") 
 
 @dataclass(frozen=True)
 class ErrorPages:
-    """
-    What renders errors.
-
-    ``explain`` changes the failure of a view that sends files, for a client that prefers HTML.
-    """
+    """``explain`` changes a failure of a view of files for a client that prefers HTML."""
 
     render: Callable[[HttpRequest, ErrorMessage], HttpResponse] = render_plainly
     explain: Callable[[HttpRequest, Any, Mapping[str, Any]], None] | None = None
@@ -165,7 +161,6 @@ error_pages = Hook("error pages", ErrorPages())
 
 
 def explain_failures(view: Callable[..., Any]) -> Callable[..., HttpResponseBase]:
-
     @wraps(view)
     def answer(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         response: HttpResponseBase = view(request, *args, **kwargs)

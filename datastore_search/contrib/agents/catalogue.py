@@ -65,14 +65,8 @@ def find_tables(request: Request, arguments: Mapping[str, object]) -> str:
         rows = []
         for each in resources:
             version, named = each.table_version, ", ".join(names[each.pk][:_MAX_NAMED_FIELDS])
-            rows.append(
-                [
-                    str(each.pk),
-                    each.local_title.text,
-                    each.local_description.text,
-                    version.record_count if version else 0,
-                    f"{named}, …" if vars(each)["field_count"] > _MAX_NAMED_FIELDS else named,
-                ]
-            )
+            named = f"{named}, …" if vars(each)["field_count"] > _MAX_NAMED_FIELDS else named
+            texts = each.local_title.text, each.local_description.text
+            rows.append([str(each.pk), *texts, version.record_count if version else 0, named])
         total = found.count() if readable.is_complete else None
         return write_page(_COLUMNS, rows, total=total, offset=offset)

@@ -86,13 +86,8 @@ def describe_table(request: Request, arguments: Mapping[str, object]) -> str:
     ]
     if described:
         names = [each["field"] for each in described]
-        sent = {
-            "resource_id": name,
-            "fields": names,
-            "limit": _MAX_EXAMPLES,
-            "include_total": False,
-            "records_format": "lists",
-        }
+        sent = {"resource_id": name, "fields": names, "limit": _MAX_EXAMPLES}
+        sent |= {"include_total": False, "records_format": "lists"}
         records = parse_result(actions["datastore_search"].run(request, sent).result["records"])
         shown = write_csv(names, records, _MAX_EXAMPLES_LETTERS)
         parts.append(f"{_('The first records:')}\n{shown.text}")
@@ -167,12 +162,9 @@ def _run_action(
 def _read_rows(action: str) -> Callable[[Request, Mapping[str, object]], str]:
     def run(request: Request, arguments: Mapping[str, object]) -> str:
         result = _run_action(request, action, arguments, {"records_format": "lists"})
-        return write_page(
-            [field["id"] for field in result["fields"]],
-            parse_result(result["records"]),
-            total=result.get("total"),
-            offset=result.get("offset", 0),
-        )
+        columns, rows = [each["id"] for each in result["fields"]], parse_result(result["records"])
+        offset = result.get("offset", 0)
+        return write_page(columns, rows, total=result.get("total"), offset=offset)
 
     return run
 

@@ -71,11 +71,8 @@ class Fits(Enum):
     def suits(self, kind: FieldType) -> bool:
         if self is Fits.NUMBERS:
             return kind.is_number
-        return (
-            self is Fits.ALL
-            or kind.ordered is not None
-            or (self is Fits.SINGLE and not kind.is_nested)
-        )
+        is_single = self is Fits.SINGLE and not kind.is_nested
+        return self is Fits.ALL or kind.ordered is not None or is_single
 
     def get_kind(self, kind: FieldType) -> str:
         if self is Fits.ALL:
@@ -99,11 +96,7 @@ class Metric:
 
 @dataclass(frozen=True, slots=True)
 class _Measured:
-    """
-    The values that a figure is of: those of a field in its column.
-
-    ``rank`` is a percentage, and ``order`` sorts them.
-    """
+    """The values of a field that a figure is of; ``rank`` is a percentage, ``order`` sorts them."""
 
     kind: FieldType
     column: EngineColumn
@@ -398,9 +391,5 @@ class _BoundAggregate:
             sql.SQL("jsonb_build_object({})").format(sql.SQL(", ").join(members)),
             [name for name, _kind in self.fields],
         )
-        return compose(
-            "SELECT * FROM (SELECT *, {} AS data FROM ({}) AS groups) AS named WHERE {}",
-            data,
-            self._groups,
-            self._having,
-        )
+        named = "SELECT * FROM (SELECT *, {} AS data FROM ({}) AS groups) AS named WHERE {}"
+        return compose(named, data, self._groups, self._having)

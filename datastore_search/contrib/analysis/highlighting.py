@@ -20,6 +20,7 @@ from django.utils.translation import gettext_lazy as _
 from psycopg import sql
 
 from ...api.parameters import BooleanField
+from ...api.schemas import NON_NEGATIVE_INTEGER, TEXT, list_of, one_of
 from ...filters import Clause, compile_tsquery, compose, join_with_commas, remove_operators
 from ...filters.words import has_unspaced_letters
 from ...messages.parameters import InvalidParameter, InvalidParameters
@@ -56,9 +57,6 @@ class FieldText(NamedTuple):
     field: str
     text: str
     place: tuple[str, ...] = ()
-
-
-# Texts --------------------------------------------------------------------------------------------
 
 
 def find_matches(
@@ -192,11 +190,7 @@ def _select_matches(
 def highlight_records(
     read: ConsistentRead, bound: BoundQuery, found: FoundRecords
 ) -> list[Highlight]:
-    """
-    Find where the records of a page match.
-
-    Raises: ``InvalidParameters`` when the records are too large; as ``find_matches``.
-    """
+    """Find where the records of a page match.  Raises: ``InvalidParameters`` for too large ones."""
     if isinstance(found.records, Spool):
         found.records.close()
         raise InvalidParameters([AnswerTooLarge(most=MAX_MEMORY_BYTES)])
@@ -251,23 +245,20 @@ HIGHLIGHTS = AnswerMember(
     "highlights",
     _check_query,
     highlight_records,
-    {
-        "type": "array",
-        "items": {
+    list_of(
+        {
             "type": "object",
-            "additionalProperties": {
-                "type": "array",
-                "items": {
-                    "type": "array",
-                    "items": {"oneOf": [{"type": "integer", "minimum": 0}, {"type": "string"}]},
-                    "description": "Where a match begins and ends, in code points; within a list or"
+            "additionalProperties": list_of(
+                list_of(
+                    one_of(NON_NEGATIVE_INTEGER, TEXT),
+                    description="Where a match begins and ends, in code points; within a list or"
                     " JSON value also a JSON pointer to its text, and `name` for one in the name of"
                     " a member.",
-                },
-            },
+                )
+            ),
         },
-        "description": "Field → matches, for each record; there if `highlight`.",
-    },
+        description="Field → matches, for each record; there if `highlight`.",
+    ),
 )
 
 #: The parameter of ``datastore_search``.

@@ -188,12 +188,7 @@ _MIN_LONG_WORD = 6
 
 @dataclass(frozen=True, slots=True)
 class SimilarWord:
-    """
-    A word of the table.
-
-    ``distance`` is the number of different letters, and ``count`` the number of records that the
-    word finds, up to ``MAX_COUNTED_RECORDS``.
-    """
+    """A word of the table, how many letters differ, and how many records it finds up to a limit."""
 
     word: str
     distance: int
@@ -342,18 +337,9 @@ class _Speller:
 
 
 def _count_up_to_maximum(relation: Relation, where: Clause) -> Clause:
-    """
-    Count records up to a maximum.
-
-    A lower one, or ``EXISTS``, would have PostgreSQL read the table in the hope of an early match.
-    """
-    maximum = Clause(sql.Literal(MAX_COUNTED_RECORDS))
-    return compose(
-        "SELECT count(*) FROM (SELECT FROM {} WHERE {} LIMIT {}) AS found",
-        relation.source,
-        where,
-        maximum,
-    )
+    """Count up to a maximum; for less, PostgreSQL reads the table in hope of an early match."""
+    counted = "SELECT count(*) FROM (SELECT FROM {} WHERE {} LIMIT {}) AS found"
+    return compose(counted, relation.source, where, Clause(sql.Literal(MAX_COUNTED_RECORDS)))
 
 
 def _split_query(q: str) -> list[str]:

@@ -376,15 +376,9 @@ def _package_autocomplete(call: _Call) -> Answer:
     result = []
     for each in found:
         name, title = each.dataset.shown_name, each.dataset.local_title.text
-        is_name = q in name.casefold()
-        result.append(
-            {
-                "match_displayed": name if is_name else f"{title} ({name})",
-                "match_field": "name" if is_name else "title",
-                "name": name,
-                "title": title,
-            }
-        )
+        shown, field = (name, "name") if q in name.casefold() else (f"{title} ({name})", "title")
+        matched = {"match_displayed": shown, "match_field": field}
+        result.append({**matched, "name": name, "title": title})
     return Answer(result, public=True)
 
 

@@ -15,7 +15,7 @@ from django.utils.translation import gettext_lazy as _
 
 from ...admin.forms import VersionedFormSet
 from ...admin.parts import ResourcePart
-from ...admin.permissions import ResourcePermissions, has_permission
+from ...admin.permissions import ResourcePermissions
 from ...messages.availability import WriteBlocked
 from ...models import Resource, object_permissions
 from .descriptions import METADATA
@@ -44,10 +44,6 @@ class MetadataInline(ResourcePermissions, admin.StackedInline):
         permission = "datastore_search.change_resource"
         is_general = object_permissions.has_permission(request.user, permission)
         return [] if is_general else ["owner_org", "publisher"]
-
-    def has_add_permission(self, request: HttpRequest, obj: Resource | None = None) -> bool:
-        """Use the permission of the resource; a user who adds one may describe it."""
-        return has_permission(request, "change" if obj else "add", obj)
 
 
 class MetadataOfResource(ResourcePart):

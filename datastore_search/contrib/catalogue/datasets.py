@@ -108,11 +108,7 @@ class _Unnest(Func):
 
 @dataclass(frozen=True)
 class Datasets:
-    """
-    The datasets that a user may see, or those that also meet a condition.
-
-    Some are missing unless ``is_complete``.
-    """
+    """Datasets that a user may see, and that meet a condition; all if the list ``is_complete``."""
 
     _readable: Readable
     is_complete: bool = True

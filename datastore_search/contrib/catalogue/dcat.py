@@ -72,7 +72,7 @@ _FILE_TYPES: Final[Mapping[str, str]] = {
 }
 
 
-def build_dcat_catalog(request: HttpRequest, page: ListPage[ListedDataset]) -> dict[str, Any]:
+def build_dcat_catalog(request: HttpRequest, page: ListPage) -> dict[str, Any]:
     """Build the JSON-LD of a page: the catalogue, its pages, and the datasets of this one."""
     addresses = ResourceAddresses(request)
     datasets = [_describe_dataset(request, each, addresses) for each in page.items]

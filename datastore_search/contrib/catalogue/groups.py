@@ -57,8 +57,6 @@ class OwnerDenied(AccessDenied):
     message = _("Access denied: user %(user)s may not add a dataset to this organization.")
 
 
-# Reading ------------------------------------------------------------------------------------------
-
 Kind = type[Group]
 
 
@@ -348,16 +346,8 @@ def _create_member(kind: Kind, request: Request, sent: Mapping[str, object]) -> 
             raise UnknownGroup(group=make_printable(parsed["id"]))
         values = {"role": parsed["role"]}
         member, _is_new = row.memberships.update_or_create(user_id=user.pk, defaults=values)
-    return Answer(
-        {
-            "id": str(member.pk),
-            "table_name": "user",
-            "table_id": str(user.pk),
-            "capacity": member.role,
-            "group_id": row.pk,
-            "state": "active",
-        }
-    )
+    shown = {"id": str(member.pk), "table_name": "user", "table_id": str(user.pk)}
+    return Answer({**shown, "capacity": member.role, "group_id": row.pk, "state": "active"})
 
 
 def _delete_member(kind: Kind, request: Request, sent: Mapping[str, object]) -> Answer:
@@ -373,6 +363,7 @@ _PATCH = _("Change an organization or a group: members that are not sent stay.")
 _DELETE = _("Delete an organization or a group; its name stays taken.")
 _PURGE = _("Delete an organization or a group for ever; its name becomes free.")
 _ADD = _("Make a user a member of an organization or a group, or change the role.")
+_REMOVE = _("Remove a member of an organization or a group.")
 
 #: What each action of organizations does, and that of groups.
 _ACTIONS: Final[Sequence[tuple[str, type[ActionParameters], Callable[..., Answer], Promise]]] = (
@@ -382,12 +373,7 @@ _ACTIONS: Final[Sequence[tuple[str, type[ActionParameters], Callable[..., Answer
     ("delete", GroupNameParameters, partial(_delete, is_purge=False), _DELETE),
     ("purge", GroupNameParameters, partial(_delete, is_purge=True), _PURGE),
     ("member_create", NewMemberParameters, _create_member, _ADD),
-    (
-        "member_delete",
-        MemberParameters,
-        _delete_member,
-        _("Remove a member of an organization or a group."),
-    ),
+    ("member_delete", MemberParameters, _delete_member, _REMOVE),
 )
 
 group_actions: Final = tuple(

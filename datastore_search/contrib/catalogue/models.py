@@ -78,8 +78,6 @@ class TextArrayField(ArrayField):
         return name, "django.contrib.postgres.fields.ArrayField", arguments, options
 
 
-# Organizations and groups -------------------------------------------------------------------------
-
 _NAMESPACE: Final = uuid.UUID("3a4d6d0e-9c0c-5d0e-8f1e-6a7f0a1f2c11")
 
 

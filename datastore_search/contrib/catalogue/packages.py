@@ -378,8 +378,6 @@ def _package_resource_reorder(request: Request, sent: Mapping[str, object]) -> A
     return Answer({"id": dataset.pk, "order": order})
 
 
-# package_revise -----------------------------------------------------------------------------------
-
 #: Of an id in a path, where it stands for the resource whose id begins with it.
 MIN_ID_LENGTH: Final = 5
 

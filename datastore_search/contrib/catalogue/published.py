@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC
 from itertools import accumulate
-from typing import Any, Final, Generic, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple
 from urllib.parse import quote
 
 from django.conf import settings
@@ -42,17 +42,14 @@ _NOT_IN_IRI: Final = re.compile(r'[\x00-\x20<>"{}|\\^`\x7f]')
 _WEB: Final = ("https://", "http://")
 
 
-Item = TypeVar("Item")
-
-
-class ListPage(NamedTuple, Generic[Item]):
+class ListPage(NamedTuple):
     """A page of a list, the number of the last page, the size of each, and the total."""
 
     number: int
     last: int
     size: int
     total: int
-    items: Sequence[Item]
+    items: Sequence[Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,17 +248,11 @@ def describe_resource(request: HttpRequest, resource: Resource) -> SafeString:
     del catalogue["@context"]
     dataset = find_dataset_of(resource)
     parent = _describe_parent(request, dataset) if dataset else {}
-    described = [
-        drop_empty(
-            {
-                "@type": "PropertyValue",
-                "name": field.name,
-                "alternateName": field.choose_label(language).text,
-                "description": field.choose_notes(language).text[:MAX_DESCRIPTION_LENGTH],
-            }
-        )
-        for field in fields
-    ]
+    described = []
+    for field in fields:
+        label, notes = field.choose_label(language).text, field.choose_notes(language).text
+        entry = {"@type": "PropertyValue", "name": field.name, "alternateName": label}
+        described.append(drop_empty({**entry, "description": notes[:MAX_DESCRIPTION_LENGTH]}))
     sizes = (len(json.dumps(each, ensure_ascii=False).encode()) for each in described)
     described = described[: sum(total <= MAX_FIELDS_BYTES for total in accumulate(sizes))]
     contact = drop_empty({"name": metadata.contact, "email": metadata.contact_email})

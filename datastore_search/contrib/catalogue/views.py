@@ -6,7 +6,7 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, ClassVar, Generic
+from typing import Any, ClassVar
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.utils import translation
@@ -29,7 +29,6 @@ from .dcat import build_dcat_catalog, write_turtle
 from .models import ListedDataset, get_metadata
 from .published import (
     MAX_DESCRIPTION_LENGTH,
-    Item,
     ListPage,
     PublishedResource,
     add_addresses,
@@ -73,9 +72,9 @@ class DataPackageView(DescriptionView):
     describe = staticmethod(build_data_package)
 
 
-class PublicListView(WebView, ABC, Generic[Item]):
+class PublicListView(WebView, ABC):
     """
-    A page of a list, with an ``ETag`` for the whole list.
+    A page of a list, by default of resources, with an ``ETag`` for the whole list.
 
     An answer is written before it is sent: it is bounded by its page, and no slow reader holds the
     statement.
@@ -83,6 +82,8 @@ class PublicListView(WebView, ABC, Generic[Item]):
 
     media_type: ClassVar[str]
     page_size: ClassVar[int]
+    #: The order of the ids does not change with new versions.
+    order: ClassVar[tuple[str, ...]] = ("pk",)
 
     def get(self, request: HttpRequest) -> HttpResponse:
         number = parse_page_number(request)
@@ -102,22 +103,22 @@ class PublicListView(WebView, ABC, Generic[Item]):
         validators.set_headers(response, request)
         return response
 
-    @abstractmethod
     def read_state(self, datasets: Datasets) -> CatalogueState:
         """Read the state of the list, which changes with each of its items."""
+        return read_state(datasets.resources)
 
-    @abstractmethod
-    def read_items(self, datasets: Datasets, bounds: slice) -> Sequence[Item]: ...
+    def read_items(self, datasets: Datasets, bounds: slice) -> Sequence[Any]:
+        return list(select_listed(datasets.resources).order_by(*self.order)[bounds])
 
     def shows_items(self, last: int) -> bool:
         """Return whether the requested page has items; ``last`` is the last page."""
         return True
 
     @abstractmethod
-    def write(self, page: ListPage[Item]) -> str: ...
+    def write(self, page: ListPage) -> str: ...
 
 
-class DcatView(PublicListView[ListedDataset]):
+class DcatView(PublicListView):
     page_size = 50
     #: Writes JSON-LD in the notation of the view.
     write_document: Callable[[dict[str, Any]], str]
@@ -126,10 +127,9 @@ class DcatView(PublicListView[ListedDataset]):
         return datasets.read_state()
 
     def read_items(self, datasets: Datasets, bounds: slice) -> Sequence[ListedDataset]:
-        """Read the datasets of a page; the order of the ids does not change with new versions."""
         return datasets.list_page([SortTerm("id")], bounds)
 
-    def write(self, page: ListPage[ListedDataset]) -> str:
+    def write(self, page: ListPage) -> str:
         return self.write_document(build_dcat_catalog(self.request, page))
 
 
@@ -143,23 +143,12 @@ class JsonLdView(DcatView):
     write_document = staticmethod(partial(json.dumps, ensure_ascii=False, indent=1))
 
 
-class ResourceListView(PublicListView[Resource]):
-    #: The order of the ids does not change with new versions.
-    order: ClassVar[tuple[str, ...]] = ("pk",)
-
-    def read_state(self, datasets: Datasets) -> CatalogueState:
-        return read_state(datasets.resources)
-
-    def read_items(self, datasets: Datasets, bounds: slice) -> Sequence[Resource]:
-        return list(select_listed(datasets.resources).order_by(*self.order)[bounds])
-
-
 _START = '<?xml version="1.0" encoding="utf-8"?>\n'
 _NAMESPACE = 'xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"'
 _XHTML = 'xmlns:xhtml="http://www.w3.org/1999/xhtml"'
 
 
-class SitemapView(ResourceListView):
+class SitemapView(PublicListView):
     """
     A sitemap of the pages below its own address, as crawlers allow without further permission.
 
@@ -177,7 +166,7 @@ class SitemapView(ResourceListView):
     def shows_items(self, last: int) -> bool:
         return last == 1 or "page" in self.request.GET
 
-    def write(self, page: ListPage[Resource]) -> str:
+    def write(self, page: ListPage) -> str:
         if not self.shows_items(page.last):
             own = escape(self.request.build_absolute_uri(self.request.path))
             numbers = range(1, page.last + 1)
@@ -215,12 +204,12 @@ class _PagedFeed(Atom1Feed):
             handler.addQuickElement("link", attrs={"rel": "next", "href": address})
 
 
-class FeedView(ResourceListView):
+class FeedView(PublicListView):
     media_type = "application/atom+xml; charset=utf-8"
     page_size = 50
     order = ("-modified_at", "pk")
 
-    def write(self, page: ListPage[Resource]) -> str:
+    def write(self, page: ListPage) -> str:
         request = self.request
         address = request.build_absolute_uri(request.path)
         feed = _PagedFeed(

@@ -6,11 +6,7 @@ from typing import Any
 
 
 def describe_actions(endpoints: Any, **more: Any) -> Any:
-    """
-    Put the operations of the actions among the endpoints that drf-spectacular has found.
-
-    Source: drf-spectacular's ``PREPROCESSING_HOOKS``.
-    """
+    """Put the actions among the endpoints: one of drf-spectacular's ``PREPROCESSING_HOOKS``."""
     from .operations import describe_actions as describe  # noqa: PLC0415 - models must be loaded
 
     return describe(endpoints)

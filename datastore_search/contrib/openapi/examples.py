@@ -24,12 +24,7 @@ _PREFIX: Final = "/en/"
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """
-    One request and its answer.
-
-    ``answer`` is the whole envelope, or the text of a dump; a token is sent
-    if ``with_token``.
-    """
+    """One request and its answer: the whole envelope, or the text of a dump."""
 
     action: str
     name: str

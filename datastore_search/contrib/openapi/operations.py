@@ -87,17 +87,12 @@ class ActionSchema(OperationSchema):
 
     def build_schemas(self) -> dict[str, Schema]:
         words = build_name(self._action.name)
+        members = {"help": schemas.HELP, "success": schemas.SUCCESS[True]}
         return {
             **super().build_schemas(),
             f"{words}Parameters": schemas.build_body(self.serializer),
             **self._action.build_schemas(),
-            f"{words}Answer": object_of(
-                {
-                    "help": schemas.HELP,
-                    "success": schemas.build_success(is_one=True),
-                    "result": self._action.result,
-                }
-            ),
+            f"{words}Answer": object_of({**members, "result": self._action.result}),
         }
 
     def build_operation(self, method: str, prefix: str) -> Schema:
@@ -114,15 +109,9 @@ class ActionSchema(OperationSchema):
             # Forms are accepted, too, but generators of clients cannot choose between two kinds.
             needed = bool(self.serializer.needed)
             request = {"requestBody": {"required": needed, "content": {_JSON: body}}}
-        result = {
-            "description": "The result.",
-            "content": {
-                _JSON: {
-                    "schema": schema_ref(f"{build_name(name)}Answer"),
-                    **_show_answers(examples, HTTPStatus.OK),
-                }
-            },
-        }
+        schema = schema_ref(f"{build_name(name)}Answer")
+        content = {_JSON: {"schema": schema, **_show_answers(examples, HTTPStatus.OK)}}
+        result = {"description": "The result.", "content": content}
         is_writing, is_of_records = self._action.is_writing, name.startswith("datastore_")
         optional: list[Schema] = [] if is_writing else [{}]
         same = ", ".join(f"`{address}`" for address in self._others)
@@ -217,8 +206,6 @@ class Session(BareToken):  # type: ignore[no-untyped-call] # its metaclass is un
     place = "cookie", settings.SESSION_COOKIE_NAME
     description = "The session of a user who is signed in to the portal."
 
-
-# Paths and methods --------------------------------------------------------------------------------
 
 #: A path, its pattern, a method and the view, as in drf-spectacular.
 Endpoint = tuple[str, str, str, Any]

@@ -166,13 +166,12 @@ _DESCRIPTIONS: Mapping[int, str | Promise] = {
 
 HELP: Schema = {"type": "string", "format": "uri", "description": "Where the action is described."}
 
+#: Of results and of failures; no constants, which generators of clients mistake for texts.
+SUCCESS: Mapping[bool, Schema] = {
+    each: {**BOOLEAN, "description": f"Always {str(each).lower()}."} for each in (True, False)
+}
+
 _RETRY_AFTER: Schema = {"headers": {"Retry-After": {"schema": TEXT, "description": "Seconds."}}}
-
-
-def build_success(*, is_one: bool) -> Schema:
-    """Describe the member that distinguishes results from failures."""
-    # Not a constant: generators of clients mistake it for the text "true".
-    return {**BOOLEAN, "description": f"Always {str(is_one).lower()}."}
 
 
 def build_error_schemas() -> dict[str, Schema]:
@@ -196,7 +195,7 @@ def build_error_schemas() -> dict[str, Schema]:
                     **list_of(TEXT, minItems=1),
                 },
             )
-        envelope = {"help": HELP, "success": build_success(is_one=False), "error": error}
+        envelope = {"help": HELP, "success": SUCCESS[False], "error": error}
         built[_build_name(code)] = object_of(envelope)
     return built
 

@@ -119,11 +119,7 @@ _OF_TABLE = (IndexKind.FILTERS, IndexKind.WORDS, IndexKind.SUBSTRINGS)
 
 
 def diagnose(*, count_records: bool = False) -> Iterator[Finding]:
-    """
-    Find what is damaged; ``count_records`` reads every record.
-
-    What a finding mends is done before the next one is looked for.
-    """
+    """Find what is damaged, each once the last is mended; ``count_records`` reads all records."""
     connection = connections[router.db_for_write(Resource)]
     yield from diagnose_schema(connection)
     kept: set[int] = set()
@@ -178,15 +174,12 @@ def _diagnose_resource(
         lost = next((each for each in once if has_table(connection, each.pk)), None)
         if lost is not None:
             kept.add(lost.pk)
-            yield Finding(
-                "table.lost",
-                name,
-                (
-                    f"Its records are in the table of version {lost.pk}: {lost.record_count}, of"
-                    f" {lost.published_at}."
-                ),
-                partial(_give_table_back, connection, resource, lost),
+            message = (
+                f"Its records are in the table of version {lost.pk}: {lost.record_count}, of"
+                f" {lost.published_at}."
             )
+            mend = partial(_give_table_back, connection, resource, lost)
+            yield Finding("table.lost", name, message, mend)
         elif version is not None:
             yield Finding("table.missing", name, "The table of the records is not there.")
         return
@@ -212,11 +205,8 @@ class _Table:
         table_id, name = self.version.pk, str(self.resource.pk)
         has_columns, indexes = read_structure(self.connection, table_id)
         if not has_columns:
-            yield Finding(
-                "table.columns",
-                name,
-                "The table has other columns than it should, or ungenerated search vectors.",
-            )
+            message = "The table has other columns than it should, or ungenerated search vectors."
+            yield Finding("table.columns", name, message)
         if not any(index.is_primary for index in indexes):
             yield Finding("index.missing", name, "The table has no primary key.")
         known = set(self.resource.fields.values_list("name", flat=True))
@@ -254,20 +244,14 @@ class _Table:
         for index in found:  # the valid ones first
             is_wanted = missing.pop(index.role, None) is not None
             if not index.is_valid:
-                mend = rebuild_index if is_wanted or index.is_primary else drop_indexes
-                yield Finding(
-                    "index.invalid",
-                    index.name,
-                    "The index is not valid, so it is not used.",
-                    partial(mend, self.connection, index.name),
-                )
+                message = "The index is not valid, so it is not used."
+                change = rebuild_index if is_wanted or index.is_primary else drop_indexes
+                mend = partial(change, self.connection, index.name)
+                yield Finding("index.invalid", index.name, message, mend)
             elif not is_wanted and not index.is_primary:
-                yield Finding(
-                    "index.superfluous",
-                    index.name,
-                    "No search uses this index, and every write takes longer for it.",
-                    partial(drop_indexes, self.connection, index.name),
-                )
+                message = "No search uses this index, and every write takes longer for it."
+                mend = partial(drop_indexes, self.connection, index.name)
+                yield Finding("index.superfluous", index.name, message, mend)
         for role, create in missing.items():
             if role in KINDS_OF_LARGE_TABLES and is_small(self.connection, self.version.pk):
                 continue

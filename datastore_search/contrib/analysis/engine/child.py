@@ -57,11 +57,7 @@ class _Stopped(Exception):
 
 
 class _Databases:
-    """
-    The tables, by name; the one that was asked last is the last.
-
-    ``sizes`` are the bytes of their rows; a file has none.
-    """
+    """The tables by name, the one asked last at the end: ``sizes`` of their rows, 0 of a file."""
 
     def __init__(self, request: dict[str, Any]) -> None:
         self.folder: str = request["folder"]

@@ -249,11 +249,7 @@ def _store_file(path: Path) -> str:
 
 
 def _copy_file(snapshot: Snapshot) -> None:
-    """
-    Copy the file of a snapshot from the storage to this machine.
-
-    Raises: ``FileDamaged``; whatever the storage raises when it is out of reach.
-    """
+    """Copy the file of a snapshot to this machine.  Raises: ``FileDamaged``; as the storage."""
     storage, path = get_storage(), get_folder() / PurePath(snapshot.file).name
     with tempfile.TemporaryDirectory(prefix=MAKING, dir=path.parent) as working:
         copy = Path(working, path.name)

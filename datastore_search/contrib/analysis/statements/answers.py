@@ -170,13 +170,9 @@ class _Reading:
             ctes.append(f"{quote(key)} AS NOT MATERIALIZED ({text})")
         ctes += self.made.ctes
         with_ = f"WITH {', '.join(ctes)} " if ctes else ""
-        return engine.ask(
-            [table for source in sources for table in source.tables],
-            f"{with_}{self.made.text}",
-            [value for source in sources for value in source.parameters],
-            seconds,
-            self.client,
-        )
+        tables = [table for source in sources for table in source.tables]
+        values = [value for source in sources for value in source.parameters]
+        return engine.ask(tables, f"{with_}{self.made.text}", values, seconds, self.client)
 
     def _ask_alone(self, timeout: timedelta) -> _Rows:
         with shares.process_shares.hold(self.client, timeout):

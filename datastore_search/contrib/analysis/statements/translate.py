@@ -276,9 +276,6 @@ def _check_distinct(select: exp.Select) -> None:
             raise InvalidStatement("types", word="DISTINCT … ORDER BY")
 
 
-# Columns ------------------------------------------------------------------------------------------
-
-
 def _list_outputs(tree: exp.Query) -> list[Output]:
     outputs = []
     for item in tree.selects:
@@ -294,9 +291,8 @@ def _list_outputs(tree: exp.Query) -> list[Output]:
         elif kind in _TYPES and not (kind is Kind.UNKNOWN and not isinstance(value, exp.Null)):
             type_name = _TYPES[kind]
         else:
-            raise InvalidStatement(
-                "types", word=name if kind is Kind.UNKNOWN else kind.value.lower()
-            )
+            word = name if kind is Kind.UNKNOWN else kind.value.lower()
+            raise InvalidStatement("types", word=word)
         outputs.append(Output(name, kind, type_name))
     return outputs
 

@@ -254,9 +254,8 @@ def _decide_listed(node: exp.Expr) -> Kind:
 
 def _decide_case(node: exp.Expr) -> Kind:
     subject, branches = node.this, node.args["ifs"]
-    for branch in branches:
-        if subject is None:
-            _require(branch.this, (Kind.BOOLEAN,), node)
+    for branch in branches if subject is None else ():
+        _require(branch.this, (Kind.BOOLEAN,), node)
     if subject is not None:
         _merge([subject, *(branch.this for branch in branches)], node)
     values = [branch.args["true"] for branch in branches]
