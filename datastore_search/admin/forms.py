@@ -131,18 +131,14 @@ def get_shown_rows(part: Page[int]) -> slice:
     return slice(max(part.start_index() - 1, 0), part.end_index())
 
 
+#: What is asked of each resource first.
+ABOUT = ("title", "name", "description", "private", "language")
+
+
 class ResourceForm(VersionedForm, forms.ModelForm):
     class Meta:
         model = Resource
-        fields = (
-            "title",
-            "name",
-            "description",
-            "private",
-            "language",
-            "content_language",
-            "indexes",
-        )
+        fields = (*ABOUT, "content_language", "indexes")
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

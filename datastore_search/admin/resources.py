@@ -25,7 +25,7 @@ from ..messages.availability import WriteBlocked
 from ..messages.bidi import show_bidi_controls
 from ..messages.numbers import format_count
 from ..models import Alias, Field, Resource
-from .forms import OPENED, FieldForm, ResourceForm, get_shown_rows, split_fields
+from .forms import ABOUT, OPENED, FieldForm, ResourceForm, get_shown_rows, split_fields
 from .parts import get_page_address, parts
 from .permissions import (
     LabelledFormSet,
@@ -41,6 +41,9 @@ from .translations import handle_translation, link_translations
 #: The inputs of a field: its key, its resource, its type for the next load, its label, its notes,
 #: its weight, and whether it is the name of records.
 _INPUTS_OF_FIELD = 7
+
+#: What is shown of a resource, and not asked.
+_ADDRESS = ("id", "api_address", "primary_key_display", "created_at", "modified_at")
 
 
 class FieldFormSet(LabelledFormSet):
@@ -97,14 +100,7 @@ class ResourceAdmin(ResourcePermissions, ViewableAdmin):
     list_select_related = ("table_version",)
     search_fields = ("name", "title", "description", "id", "fields__name", "fields__label")
     prepopulated_fields = {"name": ("title",)}
-    readonly_fields = (
-        "id",
-        "api_address",
-        "primary_key_display",
-        "translations_display",
-        "created_at",
-        "modified_at",
-    )
+    readonly_fields = (*_ADDRESS, "translations_display")
     save_on_top = True
 
     def has_delete_permission(self, request: HttpRequest, obj: Resource | None = None) -> bool:
@@ -165,12 +161,9 @@ class ResourceAdmin(ResourcePermissions, ViewableAdmin):
         return resource
 
     def get_fieldsets(self, request: HttpRequest, obj: Resource | None = None) -> Any:
-        about = (None, {"fields": ["title", "name", "description", "private", "language"]})
+        about = (None, {"fields": ABOUT})
         indexes = (_("Indexes"), {"fields": ["indexes"], "classes": ["collapse"]})
-        known = (
-            _("Address"),
-            {"fields": ["id", "api_address", "primary_key_display", "created_at", "modified_at"]},
-        )
+        known = (_("Address"), {"fields": _ADDRESS})
         texts = ["content_language"]
         if obj and has_permission(request, "change", obj):
             texts += ["translations_display", OPENED]

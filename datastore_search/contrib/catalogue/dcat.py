@@ -116,10 +116,8 @@ def _describe_dataset(
     request: HttpRequest, listed: ListedDataset, addresses: ResourceAddresses
 ) -> dict[str, Any]:
     """Describe a dataset under the addresses of its resource, or of its place on a page."""
-    dataset, published = (
-        listed.dataset,
-        [add_addresses(each, addresses) for each in listed.resources],
-    )
+    dataset = listed.dataset
+    published = [add_addresses(each, addresses) for each in listed.resources]
     if dataset.resource:
         identifier, landing_page = published[0].identifier, published[0].page
     else:
