@@ -9,9 +9,8 @@ from functools import cache
 from pathlib import Path
 
 import datastore_search
-from datastore_search.contrib.files.messages import BadRow, Message, Notice
+from datastore_search.contrib.files.messages import BadRow, LoadFailed, Message, Notice
 from datastore_search.contrib.files.messages.catalogue import TEMPLATES
-from datastore_search.contrib.files.messages.failures import LoadFailed
 from datastore_search.contrib.files.types.options import load_options
 
 PACKAGE = Path(datastore_search.__file__).parent

@@ -11,7 +11,7 @@ from django.db import connection
 from django.test import Client
 
 from benchmarks.scale.citus import Cluster, Node
-from datastore_search.contrib.files.messages.failures import LoadFailed
+from datastore_search.contrib.files.messages import LoadFailed
 from datastore_search.contrib.files.models import Mode
 from datastore_search.database.statements import execute, fetch_value
 from datastore_search.database.tables import list_record_tables

@@ -20,7 +20,7 @@ from benchmarks.throwaway_postgres import ThrowawayServer
 from datastore_search.contrib.files.jobs import LoadOptions, cancel_load, clean_up_loads, runner
 from datastore_search.contrib.files.jobs.queue import create_load
 from datastore_search.contrib.files.jobs.runner import run_load
-from datastore_search.contrib.files.messages.failures import LoadFailed
+from datastore_search.contrib.files.messages import LoadFailed
 from datastore_search.contrib.files.models import Load, LoadState, Mode
 from datastore_search.contrib.files.publishing.bad_rows import write_row_error_report
 from datastore_search.contrib.files.tables.locks import is_running

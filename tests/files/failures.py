@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from datastore_search.contrib.files.messages.failures import LoadFailed
+from datastore_search.contrib.files.messages import LoadFailed
 
 
 @contextmanager

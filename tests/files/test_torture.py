@@ -10,7 +10,7 @@ import pytest
 from django.test import Client
 
 from datastore_search.contrib.files.jobs import load_file
-from datastore_search.contrib.files.messages.failures import LoadFailed
+from datastore_search.contrib.files.messages import LoadFailed
 from datastore_search.contrib.files.models import Load
 from datastore_search.models import Resource
 

@@ -25,7 +25,7 @@ from openpyxl import Workbook
 
 from datastore_search import interface
 from datastore_search.contrib.files.jobs import LoadOptions, load_file
-from datastore_search.contrib.files.messages.failures import LoadFailed
+from datastore_search.contrib.files.messages import LoadFailed
 from datastore_search.field_types import field_types
 from datastore_search.messages.parameters import InvalidParameters
 from datastore_search.models import Resource

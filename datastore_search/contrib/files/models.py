@@ -20,8 +20,7 @@ from ...database.statements import Call
 from ...guards.folders import delete_files, get_storage
 from ...messages.bidi import show_bidi_controls
 from ...models.base import GuardedModel, PrimaryManager
-from .messages import BadRow, Message, render_messages
-from .messages.failures import LoadFailed
+from .messages import BadRow, LoadFailed, Message, render_messages
 
 
 class LoadState(models.TextChoices):

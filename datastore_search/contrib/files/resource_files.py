@@ -48,7 +48,7 @@ from ...search import open_snapshot
 from .conf import conf
 from .formats import list_formats
 from .jobs.queue import cancel_loads, create_load, enqueue_load
-from .messages.failures import LoadFailed
+from .messages import LoadFailed
 from .models import (
     FINISHED,
     UPLOADS_FOLDER,

@@ -14,7 +14,7 @@ from datastore_search.contrib.files.formats import json as json_reader
 from datastore_search.contrib.files.formats.child import read_file
 from datastore_search.contrib.files.formats.shortages import find_shortage, is_file_too_large
 from datastore_search.contrib.files.formats.staging import create_staging_area
-from datastore_search.contrib.files.messages.failures import LoadFailed
+from datastore_search.contrib.files.messages import LoadFailed
 from datastore_search.contrib.files.models import Load
 from datastore_search.contrib.files.publishing.bad_rows import delete_bad_rows
 from datastore_search.contrib.files.publishing.plan import build_plan

@@ -21,7 +21,7 @@ from datastore_search.contrib.files.formats.staging import (
     create_staging_area,
 )
 from datastore_search.contrib.files.jobs import LoadOptions
-from datastore_search.contrib.files.messages.failures import LoadFailed
+from datastore_search.contrib.files.messages import LoadFailed
 from datastore_search.contrib.files.publishing.rows import render_rows
 from datastore_search.contrib.files.types.field_formats import Decision
 from datastore_search.guards.folders import create_working_folder

@@ -14,7 +14,7 @@ from datastore_search.contrib.files.formats import process
 from datastore_search.contrib.files.formats.process import open_table
 from datastore_search.contrib.files.formats.staging import Interrupter
 from datastore_search.contrib.files.jobs import LoadOptions
-from datastore_search.contrib.files.messages.failures import LoadFailed
+from datastore_search.contrib.files.messages import LoadFailed
 
 from ..failures import fails_with
 from .bombs import BOMBS

@@ -11,7 +11,7 @@ import pytest
 from babel import Locale
 
 from datastore_search.contrib.files.formats.encodings import guess_encoding
-from datastore_search.contrib.files.messages.failures import LoadFailed
+from datastore_search.contrib.files.messages import LoadFailed
 
 from ..failures import fails_with
 

@@ -15,7 +15,7 @@ from datastore_search.contrib.files.formats.child import read_file
 from datastore_search.contrib.files.formats.json import read_json, read_ndjson
 from datastore_search.contrib.files.formats.staging import StagedTable
 from datastore_search.contrib.files.jobs import LoadOptions
-from datastore_search.contrib.files.messages.failures import LoadFailed
+from datastore_search.contrib.files.messages import LoadFailed
 
 from ..failures import fails_with
 from .staging import Errors, Rows, get_read_failure, read_content, temporary_staging_area

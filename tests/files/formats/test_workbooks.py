@@ -28,7 +28,7 @@ from datastore_search.contrib.files.formats.process import open_table
 from datastore_search.contrib.files.formats.staging import StagedTable
 from datastore_search.contrib.files.formats.workbooks import FORMATTERS, read_workbook
 from datastore_search.contrib.files.jobs import LoadOptions
-from datastore_search.contrib.files.messages.failures import LoadFailed
+from datastore_search.contrib.files.messages import LoadFailed
 
 from ..contents import (
     build_ods,

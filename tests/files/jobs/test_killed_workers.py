@@ -27,7 +27,7 @@ from datastore_search.contrib.files.jobs import (
     submit_load,
 )
 from datastore_search.contrib.files.jobs.drafts import create_draft
-from datastore_search.contrib.files.messages.failures import LoadFailed
+from datastore_search.contrib.files.messages import LoadFailed
 from datastore_search.contrib.files.models import Load, LoadState, Mode
 from datastore_search.contrib.files.tables.locks import is_running
 from datastore_search.database.tables import list_record_tables

@@ -30,7 +30,7 @@ from datastore_search.contrib.files.jobs import (
     submit_load,
 )
 from datastore_search.contrib.files.jobs.runner import JobMonitor
-from datastore_search.contrib.files.messages.failures import LoadCancelled, LoadFailed
+from datastore_search.contrib.files.messages import LoadCancelled, LoadFailed
 from datastore_search.contrib.files.models import Load, LoadState, get_upload_storage
 from datastore_search.contrib.files.publishing import publish
 from datastore_search.contrib.files.signals import load_failed, resource_loaded

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from django.test import override_settings
 
-from datastore_search.contrib.files.messages.failures import LoadFailed
+from datastore_search.contrib.files.messages import LoadFailed
 from datastore_search.contrib.files.sources import limits
 from datastore_search.contrib.files.sources.archives import is_workbook, unpack
 from datastore_search.contrib.files.sources.limits import ReadingLimits

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from datastore_search.contrib.files.messages.failures import LoadCancelled
+from datastore_search.contrib.files.messages import LoadCancelled
 from datastore_search.contrib.files.sources import fetching
 from datastore_search.contrib.files.sources.fetching import SourceFile, fetch_file
 

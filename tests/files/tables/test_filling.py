@@ -12,7 +12,7 @@ import pytest
 from django.db import connection
 
 from datastore_search.contrib.files.jobs import LoadOptions, clean_up_loads, load_file
-from datastore_search.contrib.files.messages.failures import UnstorableRecord
+from datastore_search.contrib.files.messages import UnstorableRecord
 from datastore_search.contrib.files.models import Load, LoadState
 from datastore_search.contrib.files.publishing import publish
 from datastore_search.contrib.files.tables.filling import NewTable, create_records

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from datastore_search.contrib.files.jobs import LoadOptions
-from datastore_search.contrib.files.messages.failures import LoadFailed
+from datastore_search.contrib.files.messages import LoadFailed
 
 FILES = Path(__file__).parent / "files"
 

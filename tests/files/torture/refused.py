@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from datastore_search.contrib.files.jobs import LoadOptions
-from datastore_search.contrib.files.messages.failures import LoadFailed
+from datastore_search.contrib.files.messages import LoadFailed
 
 from .cases import Case
 

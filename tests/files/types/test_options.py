@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 
 from datastore_search.contrib.files.jobs import LoadOptions, resolve_options
-from datastore_search.contrib.files.messages.failures import LoadFailed
+from datastore_search.contrib.files.messages import LoadFailed
 from datastore_search.models import Resource
 
 from ..failures import fails_with

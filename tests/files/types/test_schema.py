@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from datastore_search.contrib.files.messages.failures import InvalidSchema
+from datastore_search.contrib.files.messages import InvalidSchema
 from datastore_search.contrib.files.types.field_formats import parse_field_format
 from datastore_search.contrib.files.types.schema import FieldDescription, parse_table_schema
 

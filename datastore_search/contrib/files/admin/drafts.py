@@ -29,8 +29,7 @@ from ....web.views import measure_body
 from ..conf import conf
 from ..formats.options import Kind
 from ..jobs import LoadOptions, drafts, resolve_options
-from ..messages import render_messages
-from ..messages.failures import LoadFailed, UploadTooLarge
+from ..messages import LoadFailed, UploadTooLarge, render_messages
 from ..models import Load
 from ..types.options import load_options
 from .display import get_queue_notice

@@ -29,7 +29,7 @@ from ....models import Field, Resource
 from ..conf import conf
 from ..formats import list_formats
 from ..formats.options import Kind, Option
-from ..messages.failures import LoadFailed, UnknownType, UploadTooLarge
+from ..messages import LoadFailed, UnknownType, UploadTooLarge
 from ..sources.fetching import parse_address
 from ..types.field_formats import OFFERED_FORMATS, field_formats, parse_field_format
 from ..types.options import LoadOptions, load_options

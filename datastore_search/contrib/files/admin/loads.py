@@ -30,7 +30,7 @@ from ....models import Resource
 from ..conf import conf
 from ..jobs import BadRowsChoice, cancel_load, mark_interrupted_loads, retry_load
 from ..jobs.queue import copy_load
-from ..messages.failures import LoadFailed
+from ..messages import LoadFailed
 from ..models import RUNNING, Load, LoadState
 from ..publishing.bad_rows import write_row_error_report
 from ..publishing.versions import (

@@ -17,7 +17,7 @@ from json import detect_encoding  # ``json`` is a module beside this one
 from pathlib import Path
 
 from ....contributions import Table
-from ..messages.failures import LoadFailed
+from ..messages import LoadFailed
 from ..sources.archives import is_workbook, unpack_shapefile
 
 _START_BYTES = 2**12

@@ -22,7 +22,7 @@ from typing import Any
 from django.conf import settings
 
 from ....guards.child_processes import end_with_parent, take_over_output
-from ..messages.failures import LoadFailed
+from ..messages import LoadFailed
 from ..sources.archives import unpack
 from ..sources.limits import ReadingLimits
 from . import detect_format, input_formats, list_formats

@@ -18,8 +18,7 @@ from typing import NamedTuple
 import duckdb
 
 from ....field_types import MAX_FIELDS
-from ..messages import BadRow, Notice
-from ..messages.failures import LoadFailed, UnknownDialect
+from ..messages import BadRow, LoadFailed, Notice, UnknownDialect
 from .delimited_layout import Layout, find_layout
 from .delimited_rows import scan_rows
 from .duckdb_sql import SQL, Value, add_terms, quote_literal, read_csv

@@ -18,8 +18,7 @@ from io import BytesIO
 from itertools import islice
 from pathlib import Path
 
-from ..messages import Notice
-from ..messages.failures import LoadFailed, UnknownDialect
+from ..messages import LoadFailed, Notice, UnknownDialect
 from .delimited_rows import DelimitedRow, Dialect, LineStart, find_line_below, scan_rows
 from .header_rows import is_year
 from .options import ReadOptions

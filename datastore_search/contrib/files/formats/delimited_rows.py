@@ -9,8 +9,7 @@ from functools import lru_cache
 from itertools import islice
 from typing import BinaryIO, NamedTuple
 
-from ..messages import BadRow
-from ..messages.failures import UnknownDialect
+from ..messages import BadRow, UnknownDialect
 from .row_writer import MAX_ROW_BYTES, TOO_LONG
 
 _BLOCK_BYTES = 2**20

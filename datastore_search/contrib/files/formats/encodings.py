@@ -25,8 +25,7 @@ from math import log, sqrt
 from pathlib import Path
 from typing import NamedTuple
 
-from ..messages import Notice
-from ..messages.failures import LoadFailed
+from ..messages import LoadFailed, Notice
 from .options import ReadOptions, find_codec
 
 _BLOCK_BYTES = 2**20

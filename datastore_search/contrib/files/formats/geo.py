@@ -27,8 +27,7 @@ from pyogrio.errors import DataLayerError, DataSourceError
 from pyogrio.raw import open_arrow
 
 from ....field_types import TEXT, FieldType, declared_types
-from ..messages import BadRow, Notice
-from ..messages.failures import LoadFailed
+from ..messages import BadRow, LoadFailed, Notice
 from .cell_values import format_number
 from .duckdb_sql import SQL, Composed, quote_identifier, quote_literal
 from .header_rows import clean_labels, make_unique_names

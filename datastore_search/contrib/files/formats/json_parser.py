@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from ....field_types import dump_json
-from ..messages.failures import LoadFailed, NestedTooDeep
+from ..messages import LoadFailed, NestedTooDeep
 
 _BLOCK_LENGTH = 2**20
 #: Of a value in a list, and of a line.

@@ -15,7 +15,7 @@ from typing import Any, Self
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-from ..messages.failures import LoadFailed
+from ..messages import LoadFailed
 
 #: The choice to leave out the footer of a table.
 SKIP_FOOTER = "skip"

@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 import duckdb
 
 from ....field_types import MAX_FIELDS, TEXT, declared_types, field_types
-from ..messages import Notice
-from ..messages.failures import LoadFailed
+from ..messages import LoadFailed, Notice
 from .duckdb_sql import SQL, Composed, add_terms, quote_identifier, quote_literal
 from .header_rows import make_unique_names
 from .options import ReadOptions

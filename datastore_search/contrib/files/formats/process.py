@@ -19,8 +19,7 @@ from ....conf import conf as core_conf
 from ....guards.child_processes import start_child
 from ....guards.folders import create_working_folder
 from ..conf import conf
-from ..messages import Notice
-from ..messages.failures import LoadFailed
+from ..messages import LoadFailed, Notice
 from . import input_formats
 from .options import ReadOptions
 from .staging import Interrupter, StagedTable, open_staging_area

@@ -11,8 +11,7 @@ from typing import BinaryIO, Self
 
 from ....conf import conf as core_conf
 from ....field_types import MAX_FIELDS
-from ..messages import BadRow
-from ..messages.failures import LoadFailed
+from ..messages import BadRow, LoadFailed
 from .duckdb_sql import SQL, read_csv
 from .header_rows import UNSTORABLE
 from .staging import (

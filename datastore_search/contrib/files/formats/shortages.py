@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Collection
 
-from ..messages.failures import LoadFailed
+from ..messages import LoadFailed
 
 #: The disk is full, or the quota of a user.
 _DISK_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})

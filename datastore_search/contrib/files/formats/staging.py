@@ -19,8 +19,7 @@ from typing import TYPE_CHECKING, Any
 from ....conf import conf as core_conf
 from ....field_types import NUMERIC, TEXT, field_types
 from ..conf import conf
-from ..messages import BadRow, Message, Notice
-from ..messages.failures import LoadFailed
+from ..messages import BadRow, LoadFailed, Message, Notice
 from ..sources.limits import ReadingLimits
 from .duckdb_sql import SQL, Composed, quote_identifier, quote_literal
 

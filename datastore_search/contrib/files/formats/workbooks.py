@@ -28,8 +28,7 @@ from xlrd import biffh
 from xlrd.sheet import Sheet as XlrdSheet
 
 from ....field_types import MAX_FIELDS
-from ..messages import Notice
-from ..messages.failures import LoadFailed
+from ..messages import LoadFailed, Notice
 from .cell_values import BadCell, format_number, format_padded, may_be_rounded, read_date
 from .footers import MAX_ROWS, LastRow, describe_footer, find_footer
 from .header_rows import YEARS, make_unique_names

@@ -34,7 +34,7 @@ from ....guards.folders import delete_abandoned_folders, delete_stray_files
 from ....models import Resource, TableVersion
 from ..conf import conf
 from ..formats.shortages import find_shortage, is_duckdb_error
-from ..messages.failures import LoadCancelled, LoadFailed, UnexpectedFailure
+from ..messages import LoadCancelled, LoadFailed, UnexpectedFailure
 from ..models import FINISHED, UPLOADS_FOLDER, Load, LoadState, delete_unneeded_file
 from ..publishing.versions import list_former_tables
 from ..signals import load_failed, resource_loaded

@@ -20,7 +20,7 @@ from django.utils import timezone
 
 from ....guards.folders import create_working_folder
 from ....models import Resource
-from ..messages.failures import LoadFailed, UnexpectedFailure
+from ..messages import LoadFailed, UnexpectedFailure
 from ..models import Load, LoadState
 from ..publishing.preview import build_preview
 from ..sources.files import copy_source

@@ -17,7 +17,7 @@ from django.utils.module_loading import import_string
 
 from ....models import Resource, TableVersion
 from ..conf import conf
-from ..messages.failures import LoadCancelled, LoadFailed
+from ..messages import LoadCancelled, LoadFailed
 from ..models import FINISHED, Load, LoadState
 from ..sources.fetching import parse_address
 from ..types.options import LoadOptions

@@ -24,7 +24,7 @@ from ....models import Resource
 from ....models.table_versions import copier
 from ..formats.process import open_table
 from ..formats.staging import Interrupter
-from ..messages.failures import LoadCancelled, LoadFailed, UnexpectedFailure
+from ..messages import LoadCancelled, LoadFailed, UnexpectedFailure
 from ..models import FINISHED, RUNNING, Load, LoadState
 from ..publishing.plan import is_unchanged
 from ..publishing.publish import publish_table

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 
 from ..conf import conf
-from ..messages.failures import LoadFailed
+from ..messages import LoadFailed
 from ..models import Load, LoadState
 from . import drafts, runner
 from .cleanup import mark_interrupted_loads

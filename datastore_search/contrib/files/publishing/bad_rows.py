@@ -24,8 +24,7 @@ from ....field_types import (
 from ....writing import MAX_INDEXED_VALUE_BYTES
 from ..formats.duckdb_sql import SQL, Composed, quote_identifier, quote_literal
 from ..formats.staging import MAX_SHOWN_LENGTH, ROW_ERRORS, STAGED_ROWS, StagedTable, quote_message
-from ..messages import BadRow
-from ..messages.failures import LoadFailed
+from ..messages import BadRow, LoadFailed
 from ..models import Load, RowError
 from ..types.field_formats import Decision, bind_value, field_formats
 from ..types.matching import VALUE, group_columns

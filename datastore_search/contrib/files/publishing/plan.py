@@ -18,8 +18,7 @@ from ....field_types import MAX_FIELDS
 from ....models import Resource, TableSettings, TableVersion
 from ....writing import MAX_KEY_FIELDS
 from ..formats.staging import StagedTable
-from ..messages import Notice
-from ..messages.failures import LoadFailed
+from ..messages import LoadFailed, Notice
 from ..models import Load, LoadState, Mode
 from ..types.field_formats import (
     FORMAT_SEPARATOR,

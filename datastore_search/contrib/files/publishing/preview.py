@@ -17,8 +17,7 @@ from ..formats.duckdb_sql import SQL, quote_literal
 from ..formats.process import open_table
 from ..formats.shortages import find_shortage
 from ..formats.staging import STAGED_ROWS, Interrupter, StagedTable
-from ..messages import Message, Notice
-from ..messages.failures import LoadFailed
+from ..messages import LoadFailed, Message, Notice
 from ..models import Load, RowError
 from ..types.matching import find_first_cells
 from ..types.options import LoadOptions, resolve_options

@@ -21,8 +21,7 @@ from ....writing.history import record_changes
 from ..conf import conf
 from ..formats.duckdb_sql import SQL, quote_identifier, quote_literal
 from ..formats.staging import STAGED_ROWS, StagedTable, quote_message
-from ..messages import BadRow, Notice
-from ..messages.failures import LoadFailed, UnstorableRecord
+from ..messages import BadRow, LoadFailed, Notice, UnstorableRecord
 from ..models import Load, LoadState, Mode, RowError
 from ..tables.filling import (
     NewTable,

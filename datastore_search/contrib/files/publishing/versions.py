@@ -17,7 +17,7 @@ from ....models import Field, Resource, TableVersion, drop_tables_on_commit
 from ....signals import resource_written
 from ....writing.history import record_changes
 from ..conf import conf
-from ..messages.failures import LoadFailed
+from ..messages import LoadFailed
 from ..models import Load
 
 _FIELDS_PER_STATEMENT: Final = 500

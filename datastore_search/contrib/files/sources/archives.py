@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, NamedTuple
 
-from ..messages.failures import LoadFailed
+from ..messages import LoadFailed
 from .limits import ReadingLimits
 
 _BLOCK_BYTES = 2**20

@@ -26,7 +26,7 @@ from django.utils.encoding import iri_to_uri
 
 from .... import __version__
 from ..conf import conf
-from ..messages.failures import LoadFailed
+from ..messages import LoadFailed
 
 #: The time for the next byte, and for the server to accept a connection.
 IDLE_TIMEOUT_SECONDS = 30

@@ -10,7 +10,7 @@ from typing import cast
 from django.core.files import File
 from django.core.files.uploadedfile import TemporaryUploadedFile
 
-from ..messages.failures import LoadFailed
+from ..messages import LoadFailed
 from .fetching import ReportProgress, SourceFile, fetch_file, write_blocks
 
 _BLOCK_BYTES = 2**20

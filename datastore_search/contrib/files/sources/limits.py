@@ -9,7 +9,7 @@ from pathlib import Path
 from ....conf import conf as core_conf
 from ....guards.child_processes import set_limit
 from ..conf import conf
-from ..messages.failures import LoadFailed
+from ..messages import LoadFailed
 
 #: A file may always unpack to this, however small it is.
 MIN_UNPACKED_BYTES = 64 * 2**20

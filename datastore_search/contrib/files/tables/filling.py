@@ -39,7 +39,7 @@ from ....database.tables import (
     quote_record_table,
 )
 from ....writing.records import Rows
-from ..messages.failures import UnstorableRecord
+from ..messages import UnstorableRecord
 from .locks import begin_load_transaction, build_statement_comment
 
 #: The connections of a load without those that fill its table: for its statements, its locks and

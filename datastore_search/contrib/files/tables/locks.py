@@ -20,7 +20,7 @@ from psycopg import errors
 
 from ....database.sessions import override_settings
 from ....database.statements import begin_transaction, execute, fetch_value, to_milliseconds
-from ..messages.failures import LoadFailed
+from ..messages import LoadFailed
 
 #: The first number of the advisory locks that mark a running load; the second is the load's.
 _LOAD_LOCK = 0x64735F6C

@@ -19,8 +19,7 @@ from functools import cache
 from ....field_types import TEXT as TEXT_TYPE
 from ....field_types import FieldType, field_types, get_field_type
 from ..formats.duckdb_sql import SQL, Composed, quote_literal
-from ..messages import Message, Notice
-from ..messages.failures import UnknownType
+from ..messages import Message, Notice, UnknownType
 
 #: Numbers and dates in each way of writing them.
 _NUMBERS = {"": "1234.50", "point": "1,234.50", "comma": "1.234,50", "spaced": "1 234.50"}

@@ -22,8 +22,7 @@ from ....field_types.numbers import SAME_DOUBLE
 from ..formats.duckdb_sql import SQL, quote_identifier, quote_literal
 from ..formats.header_rows import are_numbers_names
 from ..formats.staging import STAGED_ROWS, StagedTable
-from ..messages import BadRow, Message, Notice
-from ..messages.failures import LoadFailed
+from ..messages import BadRow, LoadFailed, Message, Notice
 from ..models import Load
 from .explanations import REASONS_FOR_TEXT, explain_text_columns
 from .field_formats import (

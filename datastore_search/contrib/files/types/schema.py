@@ -19,8 +19,7 @@ from ....downloads.table_schema import LANGUAGE_SEPARATOR, OWN_TYPE, TEXTS
 from ....field_types import JSON, FieldType, field_types
 from ....models import MAX_LABEL_LENGTH, Translations, split_translations
 from ....search import ID
-from ..messages import Notice
-from ..messages.failures import InvalidSchema
+from ..messages import InvalidSchema, Notice
 from .field_formats import FORMAT_SEPARATOR
 
 

@@ -28,8 +28,7 @@ from .....models import IndexKind, Resource, validate_indexes
 from ...formats.options import Group, Kind, Option
 from ...jobs.queue import create_load
 from ...jobs.runner import run_load
-from ...messages import Message, Notice
-from ...messages.failures import LoadFailed
+from ...messages import LoadFailed, Message, Notice
 from ...models import LoadState, Mode
 from ...publishing.bad_rows import write_row_error_report
 from ...publishing.preview import build_preview
