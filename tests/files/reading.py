@@ -80,7 +80,7 @@ def _answer(child_process: Any, request: bytes, interrupter: Any) -> bytes:
     needs_child = parameters["name"].endswith(_WORKBOOKS) and not _is_reading_workbooks.get()
     if needs_child or not _is_reading_here.get():
         return _send_request(child_process.start(), request, interrupter)
-    limits = ReadingLimits.for_file(Path(parameters["path"]))
+    limits = ReadingLimits(Path(parameters["path"]).stat().st_size)
     return json.dumps(child._answer_request(parameters, limits)).encode()
 
 

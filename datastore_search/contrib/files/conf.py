@@ -29,9 +29,8 @@ class FilesSettings(Settings):
     MAX_UPLOAD_BYTES = Setting(
         1 * 2**30,
         "Maximum size of a file that is uploaded in the admin or by the API, or fetched from a URL,"
-        " both with and without its content coding. A larger file is refused before it is"
-        " received, or at the first byte over the limit. A file path given to the command has"
-        " no limit.",
+        " both with and without its content coding. A larger file is refused before it is received,"
+        " or at the first byte over the limit. A file path given to the command has no limit.",
     )
     LINKED_FORMATS = Setting[Sequence[str]](
         (),

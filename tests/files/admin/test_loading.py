@@ -21,7 +21,7 @@ from datastore_search.contrib.files.admin.display import get_queue_notice
 from datastore_search.contrib.files.jobs import LoadOptions, drafts, queue
 from datastore_search.contrib.files.messages import LoadFailed
 from datastore_search.contrib.files.models import Load, LoadState, RowError
-from datastore_search.contrib.files.sources.files import copy_source
+from datastore_search.contrib.files.sources.fetching import copy_source
 from datastore_search.contrib.files.tables.locks import hold_job_lock
 from datastore_search.database.tables import list_record_tables
 from datastore_search.models import Field, Resource

@@ -12,14 +12,17 @@ from tempfile import TemporaryDirectory
 from datastore_search.contrib.files.formats import delimited, geo, parquet, workbooks
 from datastore_search.contrib.files.formats import json as json_reader
 from datastore_search.contrib.files.formats.child import read_file
-from datastore_search.contrib.files.formats.shortages import find_shortage, is_file_too_large
 from datastore_search.contrib.files.formats.staging import create_staging_area
 from datastore_search.contrib.files.messages import LoadFailed
 from datastore_search.contrib.files.models import Load
 from datastore_search.contrib.files.publishing.bad_rows import delete_bad_rows
 from datastore_search.contrib.files.publishing.plan import build_plan
 from datastore_search.contrib.files.publishing.rows import render_rows
-from datastore_search.contrib.files.sources.limits import ReadingLimits
+from datastore_search.contrib.files.sources.limits import (
+    ReadingLimits,
+    find_shortage,
+    is_file_too_large,
+)
 from datastore_search.contrib.files.types.options import LoadOptions
 from datastore_search.models import Resource
 
@@ -33,7 +36,7 @@ PRELOADED = (delimited, geo, json_reader, parquet, workbooks)
 def _read(path: Path, name: str, options: LoadOptions, folder: Path) -> str:
     """Read a file as a load does, up to the records, and describe the end."""
     try:
-        limits = ReadingLimits.for_file(path).enforce()
+        limits = ReadingLimits(path.stat().st_size).enforce()
         with create_staging_area(folder, limits) as staging_area:
             table = read_file(path, options, staging_area, name=name)
             plan = build_plan(Load(), Resource(), table, options)

@@ -120,7 +120,7 @@ from django.conf import settings
 from datastore_search.contrib.files.sources.limits import ReadingLimits
 request = json.loads(sys.stdin.buffer.readline())
 settings.configure(**request["settings"])
-ReadingLimits.for_file(Path(request["path"])).enforce()
+ReadingLimits(Path(request["path"]).stat().st_size).enforce()
 """
 
 

@@ -30,11 +30,11 @@ from datastore_search.contrib.files.jobs import (
     submit_load,
 )
 from datastore_search.contrib.files.jobs.runner import JobMonitor
-from datastore_search.contrib.files.messages import LoadCancelled, LoadFailed
+from datastore_search.contrib.files.messages import LoadFailed
 from datastore_search.contrib.files.models import Load, LoadState, get_upload_storage
 from datastore_search.contrib.files.publishing import publish
 from datastore_search.contrib.files.signals import load_failed, resource_loaded
-from datastore_search.contrib.files.sources import files as sources
+from datastore_search.contrib.files.sources import fetching as sources
 from datastore_search.contrib.files.tables import filling
 from datastore_search.contrib.files.tables.filling import create_indexes
 from datastore_search.database.indexes import analyze_records
@@ -221,7 +221,8 @@ def test_a_load_that_waits_is_cancelled_at_once_and_never_runs(waiting: Load) ->
     runner.run_load(Load.objects.get(pk=waiting.pk))
 
     waiting.refresh_from_db()
-    assert (waiting.state, waiting.error) == (LoadState.CANCELLED, str(LoadCancelled()))
+    error = str(LoadFailed("load.cancelled"))
+    assert (waiting.state, waiting.error) == (LoadState.CANCELLED, error)
     assert waiting.can_be_retried
     assert not cancel_load(waiting)
 

@@ -40,9 +40,10 @@ def write_zip(path: Path, members: dict[str, bytes]) -> Path:
 
 def read_content(path: Path, member: str = "", name: str = "file") -> tuple[bytes, str]:
     with create_working_folder() as folder:
-        source = unpack(path, name, folder, ReadingLimits.for_file(path), member=member)
-        assert source.path == path or source.path.parent == folder
-        return source.path.read_bytes(), source.name
+        limits = ReadingLimits(path.stat().st_size)
+        source, own_name = unpack(path, name, folder, limits, member=member)
+        assert source == path or source.parent == folder
+        return source.read_bytes(), own_name
 
 
 @pytest.mark.parametrize(

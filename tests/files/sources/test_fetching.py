@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from datastore_search.contrib.files.messages import LoadCancelled
+from datastore_search.contrib.files.messages import LoadFailed
 from datastore_search.contrib.files.sources import fetching
 from datastore_search.contrib.files.sources.fetching import SourceFile, fetch_file
 
@@ -207,7 +207,7 @@ def test_a_progress_callback_is_called_and_may_end_the_fetch(
     def record_progress(done: int, total: int | None) -> None:
         progress.append((done, total))
         if done > 1000:
-            raise LoadCancelled
+            raise LoadFailed("load.cancelled")
 
     server.answers |= {"/short": build_answer(BODY), "/endless": answer_endlessly}
 

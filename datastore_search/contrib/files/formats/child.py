@@ -24,11 +24,10 @@ from django.conf import settings
 from ....guards.child_processes import end_with_parent, take_over_output
 from ..messages import LoadFailed
 from ..sources.archives import unpack
-from ..sources.limits import ReadingLimits
+from ..sources.limits import ReadingLimits, find_shortage, is_file_too_large
 from . import detect_format, input_formats, list_formats
 from .header_rows import clean_labels, describe_name_changes
 from .options import ReadOptions
-from .shortages import find_shortage, is_file_too_large
 from .staging import StagedTable, StagingArea, create_staging_area
 
 
@@ -41,8 +40,8 @@ def read_file(
         if file_format.unpack and (main := file_format.unpack(path, folder, limits, member=member)):
             break
     else:
-        file = unpack(path, name or path.name, folder, limits, member=member)
-        file_format, main = detect_format(file.path, file.name), file.path
+        main, name = unpack(path, name or path.name, folder, limits, member=member)
+        file_format = detect_format(main, name)
     # Else each thread of numpy's OpenBLAS takes memory.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     module, _, function = file_format.read.partition(":")
@@ -78,7 +77,7 @@ def main() -> None:
     Thread(target=end_with_input, daemon=True).start()
     end_with_parent(request["parent"])
     settings.configure(**request["settings"])
-    limits = ReadingLimits.for_file(Path(request["path"])).enforce()
+    limits = ReadingLimits(Path(request["path"]).stat().st_size).enforce()
     answer = json.dumps(_answer_request(request, limits)).encode()
     with answers:
         answers.write(answer)

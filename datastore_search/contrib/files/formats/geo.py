@@ -28,12 +28,12 @@ from pyogrio.raw import open_arrow
 
 from ....field_types import TEXT, FieldType, declared_types
 from ..messages import BadRow, LoadFailed, Notice
+from ..sources.limits import find_shortage, is_write_refused
 from .cell_values import format_number
 from .duckdb_sql import SQL, Composed, quote_identifier, quote_literal
 from .header_rows import clean_labels, make_unique_names
 from .options import ReadOptions
 from .row_writer import RowWriter
-from .shortages import find_shortage, is_write_refused
 from .staging import StagedTable, StagingArea, find_number_types
 
 _DRIVERS = (b"ESRI Shapefile", b"GPKG", b"GPX", b"LIBKML")

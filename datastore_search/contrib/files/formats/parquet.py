@@ -10,11 +10,11 @@ import duckdb
 
 from ....field_types import MAX_FIELDS, TEXT, declared_types, field_types
 from ..messages import LoadFailed, Notice
+from ..sources.limits import is_write_refused
 from .duckdb_sql import SQL, Composed, add_terms, quote_identifier, quote_literal
 from .header_rows import make_unique_names
 from .options import ReadOptions
 from .row_writer import MAX_ROW_BYTES, TOO_LONG
-from .shortages import is_write_refused
 from .staging import ROW_ERRORS, STAGED_ROWS, StagedTable, StagingArea, get_column, quote_message
 
 #: A type as DuckDB's client describes it: ``id``, and ``children`` where it is made of others.

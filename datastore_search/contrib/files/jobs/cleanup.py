@@ -33,11 +33,11 @@ from ....database.tables import (
 from ....guards.folders import delete_abandoned_folders, delete_stray_files
 from ....models import Resource, TableVersion
 from ..conf import conf
-from ..formats.shortages import find_shortage, is_duckdb_error
-from ..messages import LoadCancelled, LoadFailed, UnexpectedFailure
+from ..messages import LoadFailed
 from ..models import FINISHED, UPLOADS_FOLDER, Load, LoadState, delete_unneeded_file
 from ..publishing.versions import list_former_tables
 from ..signals import load_failed, resource_loaded
+from ..sources.limits import find_shortage, is_duckdb_error
 from ..tables.filling import drop_staging_table, list_staging_tables
 from ..tables.locks import is_running
 
@@ -96,7 +96,7 @@ def record_failure(connection: BaseDatabaseWrapper, load: Load, failure: LoadFai
 
 def mark_failed(load: Load, failure: LoadFailed) -> bool:
     """Mark a load as failed or cancelled, and send the signal; False if it is over already."""
-    is_cancelled = isinstance(failure, LoadCancelled)
+    is_cancelled = failure.code == "load.cancelled"
     unfinished = Load.objects.filter(pk=load.pk).exclude(state__in=FINISHED)
     marked = unfinished.update(
         state=LoadState.CANCELLED if is_cancelled else LoadState.FAILED,
@@ -128,7 +128,7 @@ def translate_error(error: BaseException, load: Load) -> LoadFailed:
     if can_query and not Load.objects.filter(pk=load.pk).exists():
         return LoadFailed("load.resource_deleted")  # and the table with it
     logger.error("Load %s of resource %s failed.", load.pk, load.resource_id, exc_info=error)
-    return UnexpectedFailure()
+    return LoadFailed("load.unexpected")
 
 
 # What is left -------------------------------------------------------------------------------------

@@ -20,10 +20,10 @@ from django.utils import timezone
 
 from ....guards.folders import create_working_folder
 from ....models import Resource
-from ..messages import LoadFailed, UnexpectedFailure
+from ..messages import LoadFailed
 from ..models import Load, LoadState
 from ..publishing.preview import build_preview
-from ..sources.files import copy_source
+from ..sources.fetching import copy_source
 from ..types.options import LoadOptions
 from . import queue
 from .cleanup import delete_upload
@@ -101,7 +101,7 @@ def _start_preview(load: Load) -> None:
         return
     load.queued_at = timezone.now()
     Load.objects.filter(pk=load.pk).update(queued_at=load.queued_at)
-    failed = {"failure": UnexpectedFailure().to_json()}
+    failed = {"failure": LoadFailed("load.unexpected").to_json()}
     queue.run_on_commit(
         lambda: queue.enqueue_task("preview_draft", load) or _save_preview(load, failed)
     )
@@ -130,7 +130,7 @@ def preview_draft(load: Load) -> None:
         preview = {"failure": failure.to_json()}
     except Exception:  # a user waits for the preview
         logger.exception("The file of draft %s could not be looked at.", load.pk)
-        preview = {"failure": UnexpectedFailure().to_json()}
+        preview = {"failure": LoadFailed("load.unexpected").to_json()}
     _save_preview(load, preview)
 
 

@@ -17,7 +17,7 @@ from django.utils.module_loading import import_string
 
 from ....models import Resource, TableVersion
 from ..conf import conf
-from ..messages import LoadCancelled, LoadFailed
+from ..messages import LoadFailed
 from ..models import FINISHED, Load, LoadState
 from ..sources.fetching import parse_address
 from ..types.options import LoadOptions
@@ -182,9 +182,10 @@ def cancel_loads(loads: QuerySet[Load]) -> int:
     waiting = {LoadState.DRAFT, LoadState.QUEUED}
     unfinished = loads.exclude(state__in=FINISHED)
     marked = unfinished.update(cancel_requested_at=timezone.now())
+    failure = LoadFailed("load.cancelled").to_json()
     with transaction.atomic(using=router.db_for_write(Load)):
         unfinished.filter(state__in=waiting).update(
-            state=LoadState.CANCELLED, failure=LoadCancelled().to_json(), finished_at=timezone.now()
+            state=LoadState.CANCELLED, failure=failure, finished_at=timezone.now()
         )
     return marked
 

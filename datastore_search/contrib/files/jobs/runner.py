@@ -24,11 +24,11 @@ from ....models import Resource
 from ....models.table_versions import copier
 from ..formats.process import open_table
 from ..formats.staging import Interrupter
-from ..messages import LoadCancelled, LoadFailed, UnexpectedFailure
+from ..messages import LoadFailed
 from ..models import FINISHED, RUNNING, Load, LoadState
 from ..publishing.plan import is_unchanged
 from ..publishing.publish import publish_table
-from ..sources.files import copy_source
+from ..sources.fetching import copy_source
 from ..tables.locks import JobLock, cancel_statements, hold_job_lock
 from ..types.options import LoadOptions, resolve_options
 from .cleanup import (
@@ -90,7 +90,7 @@ def run_load(load: Load, path: Path | None = None, *, progress: Progress | None 
             except BaseException as error:
                 failure = monitor.failure or translate_error(error, load)
                 record_failure(connection, load, failure)
-                is_unexpected = isinstance(failure, UnexpectedFailure)
+                is_unexpected = failure.code == "load.unexpected"
                 if failure is error or is_unexpected or not isinstance(error, Exception):
                     raise
                 raise failure from error
@@ -185,7 +185,7 @@ class DraftMonitor(_Monitor):
 
     def _poll(self, connection: BaseDatabaseWrapper) -> None:
         if not self._draft.using(connection.alias).exists():
-            self.failure = LoadCancelled()
+            self.failure = LoadFailed("load.cancelled")
             self.interrupt_queries()
 
 
@@ -250,7 +250,7 @@ class JobMonitor(_Monitor):
             return LoadFailed("load.resource_deleted")
         cancel_requested_at, state = found
         if cancel_requested_at or state == LoadState.CANCELLED:
-            return LoadCancelled()
+            return LoadFailed("load.cancelled")
         return LoadFailed("load.interrupted") if state == LoadState.FAILED else None
 
     def _poll(self, connection: BaseDatabaseWrapper) -> None:

@@ -20,7 +20,6 @@ class Message:
     """A message of the catalogue; a parameter may be a message, too."""
 
     def __init__(self, code: str, /, **parameters: Any) -> None:
-        """Store the code, and a value for each placeholder of its template."""
         self.code = code
         self.parameters = parameters
 
@@ -80,18 +79,6 @@ class LoadFailed(Message, Exception):
     def from_json(cls, stored: dict[str, Any]) -> Self:
         """Read a stored failure; one with an unknown code becomes ``load.unexpected``."""
         return super().from_json(stored) or cls("load.unexpected")
-
-
-class UnexpectedFailure(LoadFailed):
-    """A load failed for a reason that no code describes; the log has it."""
-
-    def __init__(self) -> None:
-        super().__init__("load.unexpected")
-
-
-class LoadCancelled(LoadFailed):
-    def __init__(self) -> None:
-        super().__init__("load.cancelled")
 
 
 class UnstorableRecord(LoadFailed):

@@ -15,10 +15,10 @@ from ....models import Resource
 from ....writing.records import ARRAY, RecordTable, Rows
 from ..formats.duckdb_sql import SQL, quote_literal
 from ..formats.process import open_table
-from ..formats.shortages import find_shortage
 from ..formats.staging import STAGED_ROWS, Interrupter, StagedTable
 from ..messages import LoadFailed, Message, Notice
 from ..models import Load, RowError
+from ..sources.limits import find_shortage
 from ..types.matching import find_first_cells
 from ..types.options import LoadOptions, resolve_options
 from .bad_rows import delete_bad_rows, read_row_errors

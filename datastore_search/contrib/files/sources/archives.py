@@ -15,7 +15,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import IO
 
 from ..messages import LoadFailed
 from .limits import ReadingLimits
@@ -33,18 +33,11 @@ _SHAPES = ".shp"
 _SHAPE_PARTS = (_SHAPES, ".dbf", ".shx", ".prj", ".cpg")
 
 
-class UnpackedFile(NamedTuple):
-    """A file that is not an archive; ``name`` is its name in the archive, or the file's name."""
-
-    path: Path
-    name: str
-
-
 def unpack(
     path: Path, name: str, folder: Path, limits: ReadingLimits, *, member: str = ""
-) -> UnpackedFile:
+) -> tuple[Path, str]:
     """
-    Unpack a file into a folder; a file that is not an archive is returned as it is.
+    Unpack a file into a folder; a file that is not an archive is returned as it is, with its name.
 
     ``member`` is the wanted member of a zip: its whole name, or the last part of it.
 
@@ -58,7 +51,7 @@ def unpack(
         if is_zip_archive(path):
             raise LoadFailed("archive.nested")
     if not _begins_with(path, _GZIP):
-        return UnpackedFile(path, name)
+        return path, name
     target = folder / "unpacked"
     try:
         with gzip.open(path) as source:
@@ -69,7 +62,7 @@ def unpack(
         raise LoadFailed("archive.damaged") from error
     if _begins_with(target, _GZIP) or is_zip_archive(target):
         raise LoadFailed("archive.nested")
-    return UnpackedFile(target, name.removesuffix(".gz"))
+    return target, name.removesuffix(".gz")
 
 
 def unpack_shapefile(

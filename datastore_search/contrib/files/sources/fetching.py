@@ -1,8 +1,9 @@
 """
-Fetch a file over HTTP, by a socket to an address that has been checked (decision 0019).
+Make a file readable on this machine, wherever it comes from.
 
-The servers of the public internet are allowed, and those of a setting: a person who gives an
-address must not reach, through the portal, what only the portal can reach.
+A URL is fetched by a socket to an address that has been checked (decision 0019).  The servers of
+the public internet are allowed, and those of a setting: a person who gives an address must not
+reach, through the portal, what only the portal can reach.
 """
 
 from __future__ import annotations
@@ -14,14 +15,18 @@ import ssl
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
+from functools import partial
 from http import HTTPStatus
 from http.client import HTTPConnection, HTTPException, HTTPResponse
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from pathlib import Path, PurePath
 from threading import Timer
 from time import monotonic
+from typing import cast
 from urllib.parse import unquote, urljoin, urlsplit
 
+from django.core.files import File
+from django.core.files.uploadedfile import TemporaryUploadedFile
 from django.utils.encoding import iri_to_uri
 
 from .... import __version__
@@ -67,11 +72,8 @@ _NON_PUBLIC_NETWORKS = tuple(
     )
 )
 
-#: What ``connect`` of a socket takes: an IP address, a port, and more for IPv6.
-SocketAddress = tuple[object, ...]
-
-#: A family of ``socket`` and an address of it.
-Endpoint = tuple[socket.AddressFamily, SocketAddress]
+#: A family of ``socket``, and what its ``connect`` takes: an IP address, a port, and more for IPv6.
+Endpoint = tuple[socket.AddressFamily, tuple[object, ...]]
 
 #: Called with the bytes so far and all of them, None while that is not known; may raise.
 ReportProgress = Callable[[int, int | None], None]
@@ -88,6 +90,39 @@ class SourceFile:
     path: Path
     name: str
     checksum: str
+
+
+def copy_source(
+    source: Path | File | str, folder: Path, *, report_progress: ReportProgress | None = None
+) -> SourceFile:
+    """
+    Copy a source into a folder: a file of Django's (an upload, a ``FieldFile``), or a URL.
+
+    A file of this machine is read where it is.
+
+    Raises: ``LoadFailed`` when the file cannot be read.
+    """
+    if isinstance(source, str):
+        return fetch_file(source, folder, report_progress=report_progress)
+    found: Path | str | None = None
+    if isinstance(source, Path):
+        found = source
+    elif isinstance(source, TemporaryUploadedFile):
+        found = source.temporary_file_path()
+    else:
+        # A storage elsewhere has no paths, and says so by this error: its file is copied.
+        with suppress(NotImplementedError):
+            found = getattr(source, "path", None)
+    path = Path(found) if found else None
+    copy = None if path else folder / "copied"
+    try:
+        with (path or source).open("rb") as opened:
+            size = path.stat().st_size if path else cast(File, source).size
+            blocks = iter(partial(opened.read, 2**20), b"")
+            checksum = write_blocks(blocks, copy, size, report_progress)
+    except FileNotFoundError as error:
+        raise LoadFailed("file.missing") from error
+    return SourceFile(path or folder / "copied", Path(source.name or "upload").name, checksum)
 
 
 def fetch_file(

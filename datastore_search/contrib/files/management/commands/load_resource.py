@@ -32,7 +32,7 @@ from ...messages import LoadFailed, Message, Notice
 from ...models import LoadState, Mode
 from ...publishing.bad_rows import write_row_error_report
 from ...publishing.preview import build_preview
-from ...sources.files import copy_source
+from ...sources.fetching import copy_source
 from ...types.options import LoadOptions, load_options
 
 #: Row errors that a preview lists.
