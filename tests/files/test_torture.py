@@ -10,7 +10,7 @@ import pytest
 from django.test import Client
 
 from datastore_search.contrib.files.jobs import load_file
-from datastore_search.contrib.files.messages import LoadFailed
+from datastore_search.contrib.files.messages import LoadFailed, render_messages
 from datastore_search.contrib.files.models import Load
 from datastore_search.models import Resource
 
@@ -55,7 +55,7 @@ def test_a_file_has_exactly_this_outcome(db: None, client: Client, case: Case) -
         assert labels == case.labels
 
     load = Load.objects.get(resource=resource)
-    assert load.rendered_notices == list(case.notices)
+    assert render_messages(load.notices) == list(case.notices)
     row_errors = [(row.line, row.field, row.value, row.reason) for row in load.row_errors.all()]
     assert row_errors == list(case.row_errors)
 

@@ -20,7 +20,7 @@ from ...database.statements import Call
 from ...guards.folders import delete_files, get_storage
 from ...messages.bidi import show_bidi_controls
 from ...models.base import GuardedModel, PrimaryManager
-from .messages import BadRow, LoadFailed, Message, render_messages
+from .messages import BadRow, LoadFailed, Message
 
 
 class LoadState(models.TextChoices):
@@ -210,10 +210,6 @@ class Load(GuardedModel):
         if not (is_known and self.started_at and self.heartbeat_at):
             return None
         return (self.heartbeat_at - self.started_at) * (1 / self.progress - 1)
-
-    @property
-    def rendered_notices(self) -> list[str]:
-        return render_messages(self.notices)
 
 
 #: The messages of bad rows, by what they name beside the line.

@@ -68,12 +68,6 @@ URL_TYPE: Final = "upload"
 #: Source: CKAN, ``ckan.lib.munge``.
 _MAX_NAME_LENGTH, _MIN_NAME_LENGTH, _MAX_SUFFIX_LENGTH = 100, 3, 21
 
-#: Suffixes of files that are packed; the format is that of the file within.
-_PACKED: Final = (".gz",)
-
-#: The descriptor of a Data Package is JSON, and no table.
-_DESCRIPTOR: Final = "datapackage.json"
-
 
 def clean_file_name(name: str) -> str:
     """
@@ -90,29 +84,24 @@ def clean_file_name(name: str) -> str:
 
 
 def guess_format(name: str) -> str:
-    """Guess the format of a file by its name, as ``CSV``; empty if it is unknown."""
-    for packed in _PACKED:
-        name = name.removesuffix(packed)
+    """Guess the format of a file, or of the packed one, by its name: ``CSV``; empty if unknown."""
+    name, loaded = name.removesuffix(".gz"), _list_loaded()
     suffix = PurePath(name).suffix[1:]
-    is_known = suffix in _list_loaded() or mimetypes.guess_type(name)[0]
-    return _list_loaded().get(suffix, suffix.upper()) if is_known else ""
+    is_known = suffix in loaded or mimetypes.guess_type(name)[0]
+    return loaded.get(suffix, suffix.upper()) if is_known else ""
 
 
 def _list_loaded() -> dict[str, str]:
     """List the formats that are loaded, by their names in small letters."""
-    names = (
-        name
-        for each in list_formats()
-        if each.read and not each.unpack
-        for name in each.name.split(", ")
-    )
-    return {name.lower(): name for name in names}
+    names = (each.name for each in list_formats() if each.read and not each.unpack)
+    return {name.lower(): name for some in names for name in some.split(", ")}
 
 
 def is_loaded(name: str, format_name: str) -> bool:
     """Return whether a file is loaded: by the format of its resource, or else by its name."""
     named = format_name or guess_format(name)
-    return named.lower() in _list_loaded() and name != _DESCRIPTOR
+    # The descriptor of a Data Package is JSON, and no table.
+    return named.lower() in _list_loaded() and name != "datapackage.json"
 
 
 # Storing ------------------------------------------------------------------------------------------

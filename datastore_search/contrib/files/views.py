@@ -31,8 +31,6 @@ logger = logging.getLogger(__name__)
 #: Types that a browser may show as a page or run.
 _ACTIVE: Final = re.compile(r"html|script|[/+]xml|svg|flash|rfc822|multipart")
 
-_ANY: Final = "application/octet-stream"
-
 _VARY: Final = ("Authorization", "Cookie")
 
 
@@ -74,15 +72,12 @@ class FileView(EnvelopeView):
             logger.error("The file %s has another size.", name)
             raise FileNotStored
         validators = Validators(f'"{digest}"', row.stored_at, row.resource.private, _VARY)
-        response = send_stored(request, stored, choose_content_type(row.name), validators, client)
+        kind, encoding = mimetypes.guess_type(row.name)
+        if kind is None or encoding or _ACTIVE.search(kind):
+            kind = "application/octet-stream"
+        response = send_stored(request, stored, kind, validators, client)
         response["Content-Disposition"] = content_disposition_header(True, row.name)
         response["Content-Security-Policy"] = "default-src 'none'; sandbox"
         response["X-Content-Type-Options"] = "nosniff"
         validators.set_headers(response, request)
         return response
-
-
-def choose_content_type(name: str) -> str:
-    """Choose the media type of a file by its name; one that could be shown as a page has none."""
-    kind, encoding = mimetypes.guess_type(name)
-    return _ANY if kind is None or encoding or _ACTIVE.search(kind) else kind

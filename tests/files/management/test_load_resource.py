@@ -24,6 +24,7 @@ from datastore_search.contrib.files.management.commands.load_resource import (
     Command,
     build_load_options,
 )
+from datastore_search.contrib.files.messages import render_messages
 from datastore_search.contrib.files.models import Load, LoadState, RowError
 from datastore_search.contrib.files.publishing import plan
 from datastore_search.models import Resource
@@ -84,7 +85,7 @@ def test_a_load_says_what_its_preview_says(db: None, path: Path) -> None:
         ),
         "  --type day=date:dmy",
     ]
-    shown = Load.objects.get().rendered_notices
+    shown = render_messages(Load.objects.get().notices)
     assert len([notice for notice in shown if notice.startswith("Field")]) == 3
     assert "  text: all values look like numbers, but 3 of 53" in load(path, "--dry-run")
 

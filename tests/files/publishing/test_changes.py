@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from datastore_search.contrib.files.messages import Message, Notice
+from datastore_search.contrib.files.messages import Message, Notice, render_messages
 from datastore_search.models import Field, Resource
 
 from ..failures import fails_with
@@ -32,13 +32,13 @@ def test_missing_fields_refuse_the_file_and_the_message_names_the_option(
     )
     assert read_rows(described_resource) == [[1, 1, "x", "2020-01-01"]]
     failed = described_resource.loads.latest("pk")
-    assert failed.rendered_notices[-1] == "Removed fields: “b”, “c”."
+    assert render_messages(failed.notices)[-1] == "Removed fields: “b”, “c”."
 
 
 def test_new_and_retyped_fields_have_notices(described_resource: Resource) -> None:
     load = load_text(described_resource, "d,a,b,c\n1.5,many,x,2020-01-01\n")
 
-    assert load.rendered_notices == [
+    assert render_messages(load.notices) == [
         "New fields: “d”.",
         "Field “a” was of type whole number, and is of type text now.",
     ]
@@ -62,7 +62,7 @@ def test_types_that_words_cannot_tell_apart_are_named(message: Message, text: st
 def test_the_dictionary_survives_and_the_order_is_the_file_s(described_resource: Resource) -> None:
     load = load_text(described_resource, "c,b,a\n2020-01-01,5,1\n")
 
-    assert load.rendered_notices == []
+    assert render_messages(load.notices) == []
     assert read_types(described_resource) == {"c": "date", "b": "text", "a": "int4"}
     field = described_resource.fields.get(name="b")
     assert (field.label, field.notes, field.chosen_type, field.extra_info) == (

@@ -6,6 +6,7 @@ from contextlib import nullcontext
 
 import pytest
 
+from datastore_search.contrib.files.messages import render_messages
 from datastore_search.models import Resource
 
 from ..failures import fails_with
@@ -116,7 +117,7 @@ def test_a_type_that_the_call_chooses_has_a_notice_with_the_number_of_values(
     text = "code,name\n0017,Bond\n08,M\n9,R\n"
     load = load_text(codes, text, mode="append", types={"code": "int4"})
 
-    assert load.rendered_notices[0] == (
+    assert render_messages(load.notices)[0] == (
         "Field “code” is read as whole number. Values that are returned differently: 2, "
         "such as “0017”."
     )
@@ -124,7 +125,9 @@ def test_a_type_that_the_call_chooses_has_a_notice_with_the_number_of_values(
 
 def test_a_type_that_an_earlier_call_chose_does_not_count(db: None) -> None:
     resource = load_new_resource("code\n007\n", types={"code": "int4"})
-    assert resource.loads.get().rendered_notices[0].endswith("differently: 1, such as “007”.")
+    assert render_messages(resource.loads.get().notices)[0].endswith(
+        "differently: 1, such as “007”."
+    )
 
     with fails_with("load.bad_rows"):
         load_text(resource, "code\n008\n", mode="append")

@@ -11,6 +11,7 @@ import pytest
 from django.db import connection, connections, transaction
 
 from datastore_search.contrib.files.jobs import clean_up_loads
+from datastore_search.contrib.files.messages import render_messages
 from datastore_search.contrib.files.models import LoadState
 from datastore_search.contrib.files.publishing import publish
 from datastore_search.contrib.files.tables.filling import list_staging_tables, stage_rows
@@ -73,7 +74,7 @@ def test_append_adds_the_rows_behind_the_records(db: None) -> None:
     served.refresh_from_db()
     assert (served.record_count, served.value_counts) == (4, {})
     assert (load.state, load.record_count) == (LoadState.READY, 2)
-    assert load.rendered_notices == ["Records added: 2; changed: 0; the same as before: 0."]
+    assert render_messages(load.notices) == ["Records added: 2; changed: 0; the same as before: 0."]
     assert list_staging_tables(connection) == set()
 
 
@@ -89,7 +90,7 @@ def test_records_lack_a_field_that_only_the_others_have(db: None) -> None:
     ]
     for name in ("New one", "b"):
         assert len(read_records(resource, filters={name: None})) == 1
-    assert load.rendered_notices[:2] == [
+    assert render_messages(load.notices)[:2] == [
         "New fields: “New one”.",
         "Fields that the file does not have, empty in the new records: “b”.",
     ]
@@ -104,7 +105,8 @@ def test_a_type_chosen_for_later_does_not_change_the_records(db: None) -> None:
     assert read_types(resource) == {"a": "int4"}
     assert read_rows(resource) == [[1, 1], [2, 2]]
     assert (
-        load.rendered_notices[0] == "Field “a” keeps its type whole number, though text was chosen."
+        render_messages(load.notices)[0]
+        == "Field “a” keeps its type whole number, though text was chosen."
     )
 
 
@@ -175,7 +177,9 @@ def test_an_upsert_keeps_what_the_file_does_not_say_and_empties_what_it_leaves_e
         [3, "c", None, 3],
         [4, "d", "dill", None],
     ]
-    assert load.rendered_notices[-1] == "Records added: 1; changed: 1; the same as before: 1."
+    assert (
+        render_messages(load.notices)[-1] == "Records added: 1; changed: 1; the same as before: 1."
+    )
     assert load.record_count == 3
 
 

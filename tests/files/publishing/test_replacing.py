@@ -10,6 +10,7 @@ import pytest
 from django.db import connection
 from django.utils import translation
 
+from datastore_search.contrib.files.messages import render_messages
 from datastore_search.contrib.files.models import Load, LoadState, RowError
 from datastore_search.contrib.files.publishing import bad_rows, plan, publish
 from datastore_search.database.tables import list_record_tables
@@ -48,7 +49,7 @@ def test_a_key_whose_field_is_gone_is_forgotten_and_said(db: None) -> None:
 
     assert resource.primary_key == []
     assert (
-        load.rendered_notices[-1]
+        render_messages(load.notices)[-1]
         == "The key was removed, because the file lacks some of its fields: a."
     )
 
@@ -145,7 +146,7 @@ def test_a_long_report_is_cut_and_says_so(db: None, monkeypatch: pytest.MonkeyPa
     failed = get_failed_load(resource)
     assert failed.row_error_count == 5
     assert [line for line, *_rest in list_row_errors(failed)] == [2, 3, 4]
-    assert failed.rendered_notices == ["The report lists the first 3 faults of 5."]
+    assert render_messages(failed.notices) == ["The report lists the first 3 faults of 5."]
 
 
 #: The last three have numbers that become too long when they are written out.

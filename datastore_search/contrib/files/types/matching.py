@@ -95,23 +95,6 @@ class _Candidates:
         """The formats of that group that all the values match."""
         return self.group.match_formats(self.met) if self.group else ()
 
-    def list_untested(self, *, guarded: bool) -> tuple[str, ...]:
-        """List the conditions to test next; none once a group matches."""
-        if self.group:
-            return ()
-        return tuple(
-            condition
-            for group in self.groups
-            for condition in group.conditions
-            if bool(group.guard) == guarded and condition not in self.met
-        )
-
-    def add_met(self, conditions: frozenset[str], *, guarded: bool) -> _Candidates:
-        """Add what a test has found, and drop the tested groups that do not match."""
-        met = self.met | conditions
-        groups = (g for g in self.groups if bool(g.guard) != guarded or g.match_formats(met))
-        return _Candidates(met, tuple(groups))
-
 
 def _test_formats(
     table: StagedTable, relation: Composed, groups: Mapping[str, Sequence[FormatGroup]]
@@ -128,9 +111,20 @@ def _test_formats(
         for column, met in find_conditions_met(table, relation, first).items()
     }
     for guarded in (False, True):
-        untested = {c: each.list_untested(guarded=guarded) for c, each in candidates.items()}
-        for column, met in find_conditions_met(table, relation, untested).items():
-            candidates[column] = candidates[column].add_met(met, guarded=guarded)
+        untested = {
+            column: [
+                condition
+                for group in each.groups
+                for condition in group.conditions
+                if bool(group.guard) == guarded and condition not in each.met
+            ]
+            for column, each in candidates.items()
+            if not each.group
+        }
+        for column, found in find_conditions_met(table, relation, untested).items():
+            met, tested = candidates[column].met | found, candidates[column].groups
+            kept = (g for g in tested if bool(g.guard) != guarded or g.match_formats(met))
+            candidates[column] = _Candidates(met, tuple(kept))
     return candidates
 
 
