@@ -72,7 +72,7 @@ def read_delimited(path: Path, options: ReadOptions, staging_area: StagingArea) 
         dropped, header = len(header) - width, header[:width]
         footer = find_staged_footer(staging_area, width)
         if footer and options.footer == SKIP_FOOTER:
-            below = SQL(">= {}").format(quote_literal(footer[0]))
+            below = SQL(">= {}").format(footer[0])
             staging_area.rows.delete(below)
             staging_area.execute(SQL("DELETE FROM {} WHERE line {}").format(ROW_ERRORS, below))
     except duckdb.OutOfMemoryException as error:

@@ -39,12 +39,17 @@ class SQL(Composed):
 
     __slots__ = ()
 
-    def format(self, *parts: Composed, **named: Composed) -> Composed:
-        """Put parts into the template's ``{}`` and ``{name}``; other braces are doubled."""
-        return Composed(self.text.format(*parts, **named))
+    def format(self, *parts: Composed | Value, **named: Composed | Value) -> Composed:
+        """
+        Put parts, and values as literals, into the template's ``{}`` and ``{name}``.
 
-    def join(self, parts: Iterable[Composed]) -> Composed:
-        return Composed(self.text.join(part.text for part in parts))
+        Other braces are doubled.
+        """
+        quoted = {name: quote_literal(part) for name, part in named.items()}
+        return Composed(self.text.format(*map(quote_literal, parts), **quoted))
+
+    def join(self, parts: Iterable[Composed | Value]) -> Composed:
+        return Composed(self.text.join(quote_literal(part).text for part in parts))
 
 
 def add_terms(terms: Sequence[Composed]) -> Composed:
@@ -61,7 +66,10 @@ def quote_identifier(*names: str) -> Composed:
     return Composed(".".join('"' + name.replace('"', '""') + '"' for name in names))
 
 
-def quote_literal(value: Value) -> Composed:
+def quote_literal(value: Value | Composed) -> Composed:
+    """Quote a value; a piece of SQL is returned as it is."""
+    if isinstance(value, Composed):
+        return value
     if value is None:
         return Composed("NULL")
     if isinstance(value, str):
@@ -76,7 +84,7 @@ def read_csv(path: Path, columns: Iterable[str], **options: Value) -> Composed:
     """Build the relation of a file of CSV; of its columns, ``line`` has numbers."""
     types = {name: "BIGINT" if name == "line" else "VARCHAR" for name in columns}
     written = (
-        SQL("{} = {}").format(SQL(name), quote_literal(value))
+        SQL("{} = {}").format(SQL(name), value)
         for name, value in {**_DIALECT, **options, "columns": types}.items()
     )
-    return SQL("read_csv({}, {})").format(quote_literal(str(path)), SQL(", ").join(written))
+    return SQL("read_csv({}, {})").format(str(path), SQL(", ").join(written))

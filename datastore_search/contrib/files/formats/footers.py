@@ -14,7 +14,7 @@ from typing import NamedTuple
 import duckdb
 
 from ..messages import Notice
-from .duckdb_sql import SQL, quote_literal
+from .duckdb_sql import SQL
 from .options import SKIP_FOOTER, ReadOptions
 from .staging import ROW_ERRORS, STAGED_ROWS, StagingArea, get_column
 
@@ -80,12 +80,7 @@ def find_staged_footer(staging_area: StagingArea, width: int) -> list[int]:
                 "SELECT line, CAST(error->>'$.parameters.cells' AS INTEGER) AS cells FROM {errors}"
                 " WHERE line > {line} AND error->>'$.code' = 'row.cell_count' AND cells < {width}"
                 " ORDER BY line DESC LIMIT {most}"
-            ).format(
-                errors=ROW_ERRORS,
-                line=quote_literal(staged[0].line),
-                width=quote_literal(width),
-                most=quote_literal(MAX_ROWS + 1),
-            )
+            ).format(errors=ROW_ERRORS, line=staged[0].line, width=width, most=MAX_ROWS + 1)
         ).fetchall()
         cut = [LastRow(line, line, cells, is_cut=True) for line, cells in found]
     return find_footer(sorted([*staged, *cut]), width)
@@ -99,11 +94,6 @@ def _fetch_rows(staging_area: StagingArea, width: int, first: int, last: int) ->
             " len(cells), coalesce(cells[1][:100], '') FROM"
             " (SELECT line, list_filter([{}], lambda cell: cell <> '') AS cells"
             " FROM {} WHERE rowid BETWEEN {} AND {}) ORDER BY line"
-        ).format(
-            SQL(", ").join(map(get_column, range(width))),
-            STAGED_ROWS,
-            quote_literal(first),
-            quote_literal(last),
-        )
+        ).format(SQL(", ").join(map(get_column, range(width))), STAGED_ROWS, first, last)
     ).fetchall()
     return [LastRow(*row) for row in found]

@@ -30,7 +30,7 @@ from ....field_types import TEXT, FieldType, declared_types
 from ..messages import BadRow, LoadFailed, Notice
 from ..sources.limits import find_shortage, is_write_refused
 from .cell_values import format_number
-from .duckdb_sql import SQL, Composed, quote_identifier, quote_literal
+from .duckdb_sql import SQL, Composed, quote_identifier
 from .header_rows import clean_labels, make_unique_names
 from .options import ReadOptions
 from .row_writer import RowWriter
@@ -197,7 +197,7 @@ def read_kml(path: Path, options: ReadOptions, staging_area: StagingArea) -> Sta
             return _stage_layer(source, options, staging_area, is_sparse=True, layer=layer)
         select = SQL("SELECT {} AS folder, * FROM {}")
         query = SQL(" UNION ALL ").join(
-            select.format(quote_literal(each), quote_identifier(each)) for each in layers
+            select.format(each, quote_identifier(each)) for each in layers
         )
         return _stage_layer(source, options, staging_area, is_sparse=True, sql=query.text)
 

@@ -116,7 +116,7 @@ class _Column(NamedTuple):
             return text
         # NaN and the infinities become texts where no text beside them can look the same.
         return SQL("regexp_replace({}, {}, {}, 'g')").format(
-            text, quote_literal(r"([\[,:])(-?(?:NaN|Infinity))"), quote_literal(r'\1"\2"')
+            text, r"([\[,:])(-?(?:NaN|Infinity))", r'\1"\2"'
         )
 
 
@@ -151,7 +151,7 @@ def _check_moments(source: Composed, columns: Sequence[_Column], staging_area: S
     for column in columns:
         if column.has_int96:
             is_bad = SQL("bool_or(regexp_matches(CAST({} AS VARCHAR), {}))").format(
-                column.source, quote_literal(_NANOSECONDS)
+                column.source, _NANOSECONDS
             )
             checks = [(is_bad, _build_relation(source, columns, "timestamp_ns"))]
             if column.type.id == "timestamp":
@@ -179,15 +179,14 @@ def _check_texts(columns: Sequence[_Column], staging_area: StagingArea) -> None:
     if longest > MAX_ROW_BYTES:
         error = quote_message(TOO_LONG)
         insert = SQL("INSERT INTO {} SELECT line, '', '', {} FROM {} WHERE size > {}")
-        most = quote_literal(MAX_ROW_BYTES)
-        staging_area.execute(insert.format(ROW_ERRORS, error, sizes, most))
+        staging_area.execute(insert.format(ROW_ERRORS, error, sizes, MAX_ROW_BYTES))
         staging_area.rows.delete(SQL("IN (SELECT line FROM {})").format(ROW_ERRORS))
 
 
 def _build_relation(source: Composed, columns: Sequence[_Column], int96_as: str = "") -> Composed:
     """Name the columns c0, c1, …, whatever their names in the file."""
     names = SQL(", ").join(column.source for column in columns)
-    option = SQL(", int96_as = {}").format(quote_literal(int96_as)) if int96_as else SQL("")
+    option = SQL(", int96_as = {}").format(int96_as) if int96_as else SQL("")
     return SQL("read_parquet({}{}) AS file({})").format(source, option, names)
 
 

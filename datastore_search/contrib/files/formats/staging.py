@@ -105,15 +105,12 @@ class StagingArea:
         if width > MAX_NARROW_FIELDS:
             memory_bytes = max(core_conf.LOAD_MEMORY_BYTES, width * _FIELD_BYTES)
             self.limits.extend_memory(memory_bytes - core_conf.LOAD_MEMORY_BYTES)
-            limit = quote_literal(f"{memory_bytes}B")
-            self.execute(SQL("SET threads = 1; SET memory_limit = {}").format(limit))
+            self.execute(SQL("SET threads = 1; SET memory_limit = {}").format(f"{memory_bytes}B"))
 
     def restrict(self, path: Path) -> None:
         """Let DuckDB open only this file and the files of the folder, whatever a file says."""
-        files, folders = quote_literal(str(path)), quote_literal(f"{self.folder}/")
-        self.execute(
-            SQL("SET allowed_paths = [{}]; SET allowed_directories = [{}]").format(files, folders)
-        )
+        allow = SQL("SET allowed_paths = [{}]; SET allowed_directories = [{}]")
+        self.execute(allow.format(str(path), f"{self.folder}/"))
         self.execute(SQL("SET enable_external_access = false"))
 
     def open(self, width: int) -> None:
@@ -127,9 +124,7 @@ class StagingArea:
         """Attach the database, which is made if there is none."""
         self.execute(
             SQL("ATTACH {file} AS {database} (ROW_GROUP_SIZE {size}); USE {database}").format(
-                file=quote_literal(str(self.folder / "staged.duckdb")),
-                size=quote_literal(_ROW_GROUP_ROWS),
-                database=_DATABASE,
+                file=str(self.folder / "staged.duckdb"), size=_ROW_GROUP_ROWS, database=_DATABASE
             )
         )
 
@@ -177,7 +172,7 @@ class StoredRows:
         Only columns with such texts are rewritten: a view would compare every value each time that
         the rows are read, and a new table takes as long as reading the file.
         """
-        listed = SQL(", ").join(map(quote_literal, texts))
+        listed = SQL(", ").join(texts)
         tests = (
             SQL("bool_or({} IN ({}))").format(quote_identifier(column), listed)
             for column in columns
@@ -206,7 +201,7 @@ class StoredRows:
                     SQL(
                         "UPDATE {} AS cells SET value = reading FROM {} AS readings"
                         " WHERE name = {} AND cells.value = readings.value"
-                    ).format(_CELLS, readings, quote_literal(column))
+                    ).format(_CELLS, readings, column)
                 )
 
     def delete(self, condition: Composed) -> None:
@@ -265,7 +260,7 @@ class StoredRows:
         if self._part_bytes is None:
             query = SQL("SELECT rowid // {}, CAST(sum({}) AS BIGINT) FROM {} GROUP BY 1 ORDER BY 1")
             self._part_bytes = self._execute(
-                query.format(quote_literal(ROWS_AT_ONCE), size, STAGED_ROWS)
+                query.format(ROWS_AT_ONCE, size, STAGED_ROWS)
             ).fetchall()
         starts = [0]
         for part, part_bytes in self._part_bytes:
@@ -299,7 +294,7 @@ class StoredRows:
         """
         line = SQL("line, " if has_lines else "")
         if self._copied:
-            names = SQL(", ").join(map(quote_literal, columns))
+            names = SQL(", ").join(columns)
             return SQL("(SELECT {line}name, value FROM {} SEMI JOIN {} USING (line){})").format(
                 _CELLS,
                 relation,
@@ -309,9 +304,7 @@ class StoredRows:
         if len(columns) == 1:
             return SQL(
                 "(SELECT {line}{} AS name, {cell} AS value FROM {} WHERE {cell} IS NOT NULL)"
-            ).format(
-                quote_literal(columns[0]), relation, line=line, cell=quote_identifier(columns[0])
-            )
+            ).format(columns[0], relation, line=line, cell=quote_identifier(columns[0]))
         return SQL(
             "(UNPIVOT (SELECT {line}{columns} FROM {relation})"
             " ON {columns} INTO NAME name VALUE value)"
@@ -324,7 +317,7 @@ class StoredRows:
 
 def _select_range(start: int, stop: int) -> Composed:
     """Build the condition of the rows from a ``rowid`` up to another, which is excluded."""
-    return SQL("rowid >= {} AND rowid < {}").format(quote_literal(start), quote_literal(stop))
+    return SQL("rowid >= {} AND rowid < {}").format(start, stop)
 
 
 @dataclass(frozen=True, slots=True)
@@ -381,7 +374,7 @@ class StagedTable:
                 " USING (name) WHERE {}"
             ).format(
                 ROW_ERRORS,
-                quote_literal(MAX_SHOWN_LENGTH),
+                MAX_SHOWN_LENGTH,
                 quote_message(error),
                 self.rows.select_cells(columns, has_lines=True),
                 condition,
@@ -491,7 +484,7 @@ def find_number_types(
     staging_area: StagingArea, columns: Sequence[int], nulls: Collection[str]
 ) -> dict[int, str]:
     """Find the narrowest type that holds all digits of each column of numbers, by its position."""
-    empty = SQL(", ").join(quote_literal(text) for text in ("", *nulls))
+    empty = SQL(", ").join(["", *nulls])
     integers = [kind for kind in field_types.values() if kind.is_integer and kind.holds]
     holds = [
         SQL(

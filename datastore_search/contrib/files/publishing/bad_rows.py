@@ -66,9 +66,9 @@ def record_unstorable_values(table: StagedTable, decisions: Sequence[Decision]) 
             continue
         statement = query.format(
             cells=table.rows.select_cells(columns, has_lines=True),
-            suspicious=quote_literal(_SUSPICIOUS),
-            long=quote_literal(_LONG_TEXT_BYTES),
-            suspicious_if_long=quote_literal(_SUSPICIOUS_IF_LONG),
+            suspicious=_SUSPICIOUS,
+            long=_LONG_TEXT_BYTES,
+            suspicious_if_long=_SUSPICIOUS_IF_LONG,
             condition=bind_value(field_formats[field_type.name].condition, VALUE),
         )
         suspects = table.connection.cursor().execute(statement.text)
@@ -114,18 +114,17 @@ def record_key_errors(
         is_empty = SQL("coalesce({}, '') = ''").format(column)
         record_bad_keys(table, [name], quote_message(BadRow("row.empty_key")), is_empty)
     length = SQL(" + ").join(
-        SQL("strlen({}) + {}").format(column, quote_literal(_VALUE_EXTRA_BYTES))
-        for column in columns
+        SQL("strlen({}) + {}").format(column, _VALUE_EXTRA_BYTES) for column in columns
     )
     error = BadRow("row.long_key", count=_NUMBER, most=MAX_INDEXED_VALUE_BYTES)
-    is_long = SQL("{} > {}").format(length, quote_literal(MAX_INDEXED_VALUE_BYTES))
+    is_long = SQL("{} > {}").format(length, MAX_INDEXED_VALUE_BYTES)
     record_bad_keys(table, key, _fill_in(error, length), is_long)
     values = []
     for name, column in zip(key, columns, strict=True):
         decision = decisions[table.names.index(name)]
         values.append(decision.field_format.build_json_value(column))
         if decision.field_type.is_number and not decision.field_type.is_integer:
-            zeros = quote_literal(r"\.0*$|(\.[0-9]*[1-9])0+$"), quote_literal(r"\1")
+            zeros = r"\.0*$|(\.[0-9]*[1-9])0+$", r"\1"
             values.append(SQL("regexp_replace({}, {}, {})").format(values.pop(), *zeros))
     table.execute(
         SQL(
@@ -140,7 +139,7 @@ def record_key_errors(
             text=_build_key_text(columns),
             values=SQL(", ").join(values),
             rows=STAGED_ROWS,
-            names=quote_literal(", ".join(key)),
+            names=", ".join(key),
             error=_fill_in(BadRow("row.repeated_key", line=_NUMBER), SQL("first")),
         )
     )
@@ -156,7 +155,7 @@ def record_bad_keys(
     """Record a row error for each row that meets a condition; it shows the row's key."""
     text = _build_key_text(_list_key_columns(table, key))
     insert = SQL("INSERT INTO {} SELECT line, {}, {}, {} FROM {} WHERE {}").format(
-        ROW_ERRORS, quote_literal(", ".join(key)), text, error, STAGED_ROWS, condition
+        ROW_ERRORS, ", ".join(key), text, error, STAGED_ROWS, condition
     )
     table.execute(insert, parameters)
 
@@ -166,9 +165,7 @@ def _list_key_columns(table: StagedTable, key: Sequence[str]) -> list[Composed]:
 
 
 def _build_key_text(columns: Sequence[Composed]) -> Composed:
-    return SQL("left(concat_ws(', ', {}), {})").format(
-        SQL(", ").join(columns), quote_literal(MAX_SHOWN_LENGTH)
-    )
+    return SQL("left(concat_ws(', ', {}), {})").format(SQL(", ").join(columns), MAX_SHOWN_LENGTH)
 
 
 def _fill_in(message: BadRow, number: Composed) -> Composed:
@@ -186,7 +183,7 @@ def read_row_errors(load: Load, table: StagedTable, most: int) -> Iterator[RowEr
     """Read the first row errors of a table, for a load; they are not saved."""
     found = table.execute(
         SQL("SELECT line, field, value, error FROM {} ORDER BY line, field LIMIT {}").format(
-            ROW_ERRORS, quote_literal(most)
+            ROW_ERRORS, most
         )
     )
     while row := found.fetchone():

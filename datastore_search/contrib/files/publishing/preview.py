@@ -13,7 +13,7 @@ from django.db import Error, transaction
 from ....database.sessions import override_settings
 from ....models import Resource
 from ....writing.records import ARRAY, RecordTable, Rows
-from ..formats.duckdb_sql import SQL, quote_literal
+from ..formats.duckdb_sql import SQL
 from ..formats.process import open_table
 from ..formats.staging import STAGED_ROWS, Interrupter, StagedTable
 from ..messages import LoadFailed, Message, Notice
@@ -197,15 +197,14 @@ def _compare_records(resource: Resource | None, plan: LoadPlan) -> list[Notice]:
 
 def _fetch_rows(table: StagedTable, limit: str, count: int) -> tuple[tuple[str | None, ...], ...]:
     """Fetch the first or the last rows: the end of a query, with its number of rows."""
-    chosen = SQL("{} " + limit).format(STAGED_ROWS, quote_literal(count))
+    chosen = SQL("{} " + limit).format(STAGED_ROWS, count)
     found = table.execute(SQL("SELECT line FROM {}").format(chosen)).fetchall()
     rows: dict[int, dict[str, str]] = {line: {} for (line,) in found}
     relation = SQL("(SELECT * FROM {})").format(chosen)
     for columns in table.rows.split_columns(table.columns):
         cells = table.execute(
             SQL("SELECT line, name, value[:{}] FROM {}").format(
-                quote_literal(_MAX_LENGTH),
-                table.rows.select_cells(columns, relation, has_lines=True),
+                _MAX_LENGTH, table.rows.select_cells(columns, relation, has_lines=True)
             )
         ).fetchall()
         for line, name, value in cells:

@@ -19,7 +19,7 @@ from ....models.table_versions import copier
 from ....writing import MAX_INDEXED_VALUE_BYTES, Method, Writer
 from ....writing.history import record_changes
 from ..conf import conf
-from ..formats.duckdb_sql import SQL, quote_identifier, quote_literal
+from ..formats.duckdb_sql import SQL, quote_identifier
 from ..formats.staging import STAGED_ROWS, StagedTable, quote_message
 from ..messages import BadRow, LoadFailed, Notice, UnstorableRecord
 from ..models import Load, LoadState, Mode, RowError
@@ -175,13 +175,10 @@ def _count_common_values(plan: LoadPlan, names: Collection[str]) -> dict[str, di
     counts = {}
     for column, (name, kind) in zip(plan.table.columns, plan.types.items(), strict=True):
         if name in names and field_types[kind].is_text:
-            query = SQL("SELECT {cell}, count(*) FROM {rows} GROUP BY 1 HAVING count(*) >= {most}")
-            values = {
-                "cell": quote_identifier(column),
-                "rows": STAGED_ROWS,
-                "most": quote_literal(_MIN_RECORDS_OF_COUNTED_VALUE),
-            }
-            found = plan.table.execute(query.format(**values)).fetchall()
+            query = SQL("SELECT {}, count(*) FROM {} GROUP BY 1 HAVING count(*) >= {}").format(
+                quote_identifier(column), STAGED_ROWS, _MIN_RECORDS_OF_COUNTED_VALUE
+            )
+            found = plan.table.execute(query).fetchall()
             counts[name] = {dump_json(value): count for value, count in found}
     return counts
 

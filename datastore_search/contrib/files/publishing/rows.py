@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 
 from ....field_types import dump_json
-from ..formats.duckdb_sql import SQL, Composed, quote_identifier, quote_literal
+from ..formats.duckdb_sql import SQL, Composed, quote_identifier
 from ..formats.staging import MAX_NARROW_FIELDS, STAGED_ROWS, StagedTable
 from ..types.field_formats import Decision, FieldFormat
 
@@ -55,14 +55,14 @@ def render_rows(
                     " lambda value, position: ([{keys}])[position] || {value}), ',')"
                 ).format(
                     cells=SQL(", ").join(quote_identifier(column) for column, _name in some),
-                    keys=SQL(", ").join(quote_literal(dump_json(name) + ":") for _, name in some),
+                    keys=SQL(", ").join(dump_json(name) + ":" for _, name in some),
                     value=field_format.build_json_value(SQL("value")),
                 )
                 members.append(joined)
     else:
         for column, name, decision in described:
             value = decision.field_format.build_json_value(quote_identifier(column))
-            members.append(SQL("{} || {}").format(quote_literal(dump_json(name) + ":"), value))
+            members.append(SQL("{} || {}").format(dump_json(name) + ":", value))
     query = SQL("SELECT line, '{{' || concat_ws(',', {}) || '}}' FROM {}").format(
         SQL(", ").join(members), STAGED_ROWS
     )
@@ -79,6 +79,6 @@ def find_line(table: StagedTable, row: int | str) -> int | str:
     """Find the line of the file that has a row, given the row's number from 1."""
     if not isinstance(row, int):
         return row
-    query = SQL("SELECT line FROM {} LIMIT 1 OFFSET {}").format(STAGED_ROWS, quote_literal(row - 1))
+    query = SQL("SELECT line FROM {} LIMIT 1 OFFSET {}").format(STAGED_ROWS, row - 1)
     fetched = table.execute(query).fetchone()
     return int(fetched[0]) if fetched else row

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import chain
 
 from ....field_types import INT8, NUMERIC, field_types
-from ..formats.duckdb_sql import SQL, Composed, quote_literal
+from ..formats.duckdb_sql import SQL, Composed
 from ..formats.staging import STAGED_ROWS, StagedTable
 from ..messages import Message
 from .field_formats import SHORT_YEAR_ORDERS, bind_value, field_formats, find_format
@@ -188,7 +188,7 @@ def _sample_matches(
 ) -> dict[str, dict[str, _MatchCount]]:
     """Count as ``_count_matches``: in a sample of the rows if a column has enough values there."""
     step = table.count_rows() // _MAX_SAMPLE_ROWS + 1
-    sample = SQL("(SELECT * FROM {} WHERE rowid % {} = 0)").format(STAGED_ROWS, quote_literal(step))
+    sample = SQL("(SELECT * FROM {} WHERE rowid % {} = 0)").format(STAGED_ROWS, step)
     counts = _count_matches(table, sample, conditions, "")
     sparse = {
         column: names
@@ -238,7 +238,7 @@ def _explain_nearly_all(
         is_word=bind_value(_IS_WORD, VALUE),
         cells=table.rows.select_cells([column], has_lines=True),
         is_met=bind_value(_CONDITIONS[name], VALUE),
-        most=quote_literal(_MAX_LISTED + 1),
+        most=_MAX_LISTED + 1,
     )
     found = table.execute(query).fetchall()
     are_all = len(found) <= _MAX_LISTED

@@ -96,7 +96,7 @@ class FieldFormat:
             "CASE WHEN {cell} IS NULL THEN 'null' WHEN {cell} = '' THEN {empty} ELSE {value} END"
         ).format(
             cell=cell,
-            empty=quote_literal('""' if self.field_type.is_text else "null"),
+            empty='""' if self.field_type.is_text else "null",
             value=bind_value(self.json_expression, cell),
         )
 
@@ -301,9 +301,7 @@ def _find_written_format(type_name: str, format_name: str) -> FieldFormat | None
         for clock in (_CLOCK_FORMATS if kind.is_timestamp else ("",))
     ]
     moment = SQL("try_strptime(regexp_replace({}, {}, ' ', 'g'), [{}])").format(
-        SQL(_rewrite("([0-9])T([0-9])", r"\1 \2")),
-        quote_literal(signs),
-        SQL(", ").join(map(quote_literal, styles)),
+        SQL(_rewrite("([0-9])T([0-9])", r"\1 \2")), signs, SQL(", ").join(styles)
     )
     exists = f"{match_all(pattern + (f'({_CLOCK})?' if kind.is_timestamp else ''))}"
     exists += f" AND {moment} IS NOT NULL"

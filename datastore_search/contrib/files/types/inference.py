@@ -246,7 +246,7 @@ def _read_other_notations(
             _OTHERS,
             table.rows.select_cells(columns),
             bind_value(field_format.condition, VALUE),
-            quote_literal(_MAX_TEXT_BYTES),
+            _MAX_TEXT_BYTES,
         )
     )
     query = SQL("SELECT value FROM {} WHERE rowid >= ? AND rowid < ?").format(_OTHERS)
@@ -293,7 +293,7 @@ def _infer_formats(
         query = SQL(
             "SELECT name FROM {} WHERE value <> '' GROUP BY name"
             " HAVING min(length(value)) = max(length(value)) AND min(length(value)) >= {}"
-        ).format(table.rows.select_cells(some), quote_literal(_MIN_CODE_LENGTH))
+        ).format(table.rows.select_cells(some), _MIN_CODE_LENGTH)
         codes += [name for (name,) in table.execute(query).fetchall()]
     commas = find_first_values(table, numbers, _HAS_COMMA)
     pointed = [column for column in numbers if column not in commas]

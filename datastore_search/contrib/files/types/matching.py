@@ -10,7 +10,7 @@ from operator import attrgetter
 from typing import Any, TypeVar
 
 from ....field_types import Ordered
-from ..formats.duckdb_sql import SQL, Composed, quote_identifier, quote_literal
+from ..formats.duckdb_sql import SQL, Composed, quote_identifier
 from ..formats.staging import STAGED_ROWS, StagedTable
 from .field_formats import TEXT, FieldFormat, FormatGroup, bind_value, format_groups
 
@@ -71,11 +71,11 @@ def match_formats(
 def _select_first_rows(table: StagedTable) -> Composed:
     """Build a relation of the rows that are tested before all others: they refute most formats."""
     query = SQL("SELECT rowid FROM {} LIMIT 1 OFFSET {}")
-    after = table.execute(query.format(STAGED_ROWS, quote_literal(table.sample_size))).fetchone()
+    after = table.execute(query.format(STAGED_ROWS, table.sample_size)).fetchone()
     if not after:
         return STAGED_ROWS
     # A LIMIT would hold all these rows in memory.
-    return SQL("(SELECT * FROM {} WHERE rowid < {})").format(STAGED_ROWS, quote_literal(after[0]))
+    return SQL("(SELECT * FROM {} WHERE rowid < {})").format(STAGED_ROWS, after[0])
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,8 +204,8 @@ def find_first_cells(
                 "SELECT name, arg_min(line, line, {count}), arg_min(value[:{length}], line,"
                 " {count}) FROM {cells} WHERE value <> '' AND {condition} GROUP BY name"
             ).format(
-                count=quote_literal(count),
-                length=quote_literal(length),
+                count=count,
+                length=length,
                 cells=table.rows.select_cells(some, rows, has_lines=True),
                 condition=bind_value(condition, VALUE),
             )
