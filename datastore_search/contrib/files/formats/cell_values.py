@@ -18,10 +18,6 @@ _MAX_EXACT_INTEGER = 2**53
 #: Numbers outside of these are written with an exponent.
 _SMALLEST_PLAIN, _LARGEST_PLAIN = 1e-20, 1e21
 
-_ISO_DURATION = re.compile(
-    r"(-?)P(?:([0-9]+)D)?(?:T(?:([0-9]+)H)?(?:([0-9]+)M)?(?:([0-9]+(?:\.[0-9]+)?)S)?)?"
-)
-
 
 class BadCell(str):
     """The name of the error in a cell, or the number of a date that does not exist."""
@@ -69,16 +65,6 @@ def has_lost_digits(text: str) -> bool:
 
 def _count_digits(number: Decimal) -> int:
     return len(number.normalize().as_tuple().digits)
-
-
-def parse_duration(text: str) -> timedelta:
-    """Parse a duration of OpenDocument, such as ``PT27H17M54S``."""
-    match = _ISO_DURATION.fullmatch(text)
-    if not match:
-        raise ValueError(text)
-    days, hours, minutes, seconds = (float(part or 0) for part in match.groups()[1:])
-    duration = timedelta(days, seconds, minutes=minutes, hours=hours)
-    return -duration if match[1] else duration
 
 
 # Number formats -----------------------------------------------------------------------------------

@@ -64,7 +64,6 @@ def read_file(
 
 
 def main() -> None:
-    """Read the file that the parent names, and answer with the table or the failure."""
     answers = take_over_output()
     request = json.loads(sys.stdin.buffer.readline())
 

@@ -100,8 +100,6 @@ def _compile_patterns(dialect: Dialect) -> _Patterns:
 
 
 class LineStart(NamedTuple):
-    """A line and the byte offset at which it begins."""
-
     line: int
     offset: int
 

@@ -17,7 +17,7 @@ from ..messages import BadRow, LoadFailed, NestedTooDeep, Notice
 from .header_rows import make_unique_names
 from .json_parser import MAX_DEPTH, MAX_VALUE_LENGTH, Document, Number, Parser, format_json
 from .options import ReadOptions
-from .row_writer import RowWriter
+from .row_writer import TOO_LONG, RowWriter
 from .staging import StagedTable, StagingArea, declare_types
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def read_json(path: Path, options: ReadOptions, staging_area: StagingArea) -> St
         if converter:
             notices.append(Notice("notice.coordinates_converted", name=converter.name))
         empty = "geo.no_features" if has_features else "json.no_records"
-        return builder.build(staging_area, notices, empty)
+        return builder.build(notices, empty)
 
 
 def read_ndjson(path: Path, options: ReadOptions, staging_area: StagingArea) -> StagedTable:
@@ -108,9 +108,7 @@ def read_ndjson(path: Path, options: ReadOptions, staging_area: StagingArea) -> 
                 if rest:
                     while rest and not rest.endswith("\n"):
                         rest = read_line()
-                    builder.add_error(
-                        number, BadRow("row.too_long", most=MAX_VALUE_LENGTH // 2**20)
-                    )
+                    builder.add_error(number, TOO_LONG)
                 elif text := line.strip():
                     try:
                         builder.add_element(number, parser.parse_value(text))
@@ -120,7 +118,7 @@ def read_ndjson(path: Path, options: ReadOptions, staging_area: StagingArea) -> 
                         builder.add_error(number, BadRow("row.too_deep", most=MAX_DEPTH), text)
         except UnicodeError as error:
             raise LoadFailed("file.unknown_encoding") from error
-        return builder.build(staging_area)
+        return builder.build()
 
 
 def _detect_encoding(path: Path, options: ReadOptions) -> str:
@@ -339,12 +337,7 @@ class _TableBuilder:
         self._first_error = self._first_error or (line, error)
         self._writer.add_error(line, error, value=text)
 
-    def build(
-        self,
-        staging_area: StagingArea,
-        notices: Sequence[Notice] = (),
-        empty: str = "json.no_records",
-    ) -> StagedTable:
+    def build(self, notices: Sequence[Notice] = (), empty: str = "json.no_records") -> StagedTable:
         """Build the table; where no record is right, tell what is wrong with the first one."""
         if not self._positions:
             if error := self._first_error:
@@ -362,6 +355,7 @@ class _TableBuilder:
         positions = [self._positions[key] for key in keys]
         self._writer.widen(len(positions))  # a field may be only in bad records
         self._writer.finish(names, positions)
+        staging_area = self._writer.staging_area
         return StagedTable(
             staging_area=staging_area,
             names=names,

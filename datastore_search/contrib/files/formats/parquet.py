@@ -85,11 +85,9 @@ def read_parquet(path: Path, options: ReadOptions, staging_area: StagingArea) ->
 
 
 class _Column(NamedTuple):
-    """A column of the file: its name, its type, and the expression of its values."""
-
     name: str
     type: _DuckDBType
-    source: Composed
+    source: Composed  #: the expression of its values
     has_int96: bool
 
     def build_text(self) -> Composed:

@@ -45,7 +45,7 @@ class RowWriter:
 
     def __init__(self, staging_area: StagingArea, width: int = 0) -> None:
         self.width = 0
-        self._staging_area = staging_area
+        self.staging_area = staging_area
         self._path = staging_area.folder / "rows.csv"
         self._errors: list[tuple[int, str, str, str]] = []
         self._bytes = 0
@@ -105,9 +105,9 @@ class RowWriter:
         self._batch.close()
         self._path.unlink()
         if list(order) != list(range(self.width)):
-            self._staging_area.rows.reorder_columns(order, self.width)
+            self.staging_area.rows.reorder_columns(order, self.width)
         if self._has_errors:
-            self._staging_area.execute(
+            self.staging_area.execute(
                 SQL(
                     "UPDATE {} AS errors SET field = named.name FROM"
                     " (SELECT unnest(?::VARCHAR[]) AS position, unnest(?::VARCHAR[]) AS name)"
@@ -127,22 +127,22 @@ class RowWriter:
         if size > core_conf.LOAD_MEMORY_BYTES:
             raise LoadFailed("file.long_rows", line=self._neighbours[0][0], size=size // 2**20)
         self._bytes += batch_bytes
-        self._staging_area.limits.check_unpacked_bytes(self._bytes)
-        self._staging_area.allow_width(self.width)
+        self.staging_area.limits.check_unpacked_bytes(self._bytes)
+        self.staging_area.allow_width(self.width)
         if self._created_width is None:
-            self._staging_area.rows.create(self.width)
+            self.staging_area.rows.create(self.width)
         else:
-            self._staging_area.rows.add_columns(self._created_width, self.width)
+            self.staging_area.rows.add_columns(self._created_width, self.width)
         self._created_width = self.width
         if self._batch.row_count:
-            self._batch.insert(self._staging_area, self.width)
+            self._batch.insert(self.staging_area, self.width)
         self._batch = _Batch(self._path)
 
     def _flush_errors(self) -> None:
         if self._errors:
             self._has_errors = True
             insert = SQL("INSERT INTO {} VALUES (?, ?, ?, ?)").format(ROW_ERRORS)
-            self._staging_area.connection.executemany(insert.text, self._errors)
+            self.staging_area.connection.executemany(insert.text, self._errors)
             self._errors.clear()
 
 

@@ -21,10 +21,11 @@ from typing import Any, Literal
 from xml.etree import ElementTree as ET
 from zipfile import ZipFile
 
+from django.utils.dateparse import parse_duration
 from xlrd.formatting import std_format_strings
 
 from ..sources.archives import open_zip
-from .cell_values import BadCell, format_padded, has_day, has_lost_digits, parse_duration, read_date
+from .cell_values import BadCell, format_padded, has_day, has_lost_digits, read_date
 from .options import CellRange
 
 _BLOCK_BYTES = 2**20
@@ -311,5 +312,6 @@ def read_marks(rows: Iterable[list[Any]]) -> Iterator[list[Any]]:
             if type(cell) is str and cell.startswith(_MARK):
                 # An invalid document has the mark itself.
                 with suppress(LookupError, ValueError, ArithmeticError):
-                    row[position] = _READERS[cell[1:2]](cell[2:])
+                    found = _READERS[cell[1:2]](cell[2:])
+                    row[position] = cell if found is None else found
         yield row

@@ -235,7 +235,7 @@ def read_workbook(path: Path, options: ReadOptions, staging_area: StagingArea) -
         }
         found += [Notice(code, count=count) for code, count in more.items() if count > 0]
         found += [*describe_footer(footer, options), *below]
-        return builder.build(staging_area, found, sheet.name)
+        return builder.build(found, sheet.name)
 
 
 def _open_workbook(path: Path, staging_area: StagingArea) -> _Workbook:
@@ -453,9 +453,7 @@ class _TableBuilder:
         if not errors:
             self._writer.add_row(row.line, texts)
 
-    def build(
-        self, staging_area: StagingArea, notices: Sequence[Notice], sheet: str
-    ) -> StagedTable:
+    def build(self, notices: Sequence[Notice], sheet: str) -> StagedTable:
         """Build the table of all rows; a column without label and values is left out."""
         positions = [
             position
@@ -471,16 +469,13 @@ class _TableBuilder:
         if listed := ", ".join(f"“{name}” ({count})" for name, count in counts if count):
             code = "notice.merged_filled" if self._options.fill_merged else "notice.merged_rows"
             notices = [*notices, Notice(code, count=self._merged.total(), fields=listed)]
+        kinds, numbers = [self._kinds[at] for at in positions], {int, float, Decimal}
+        staging_area = self._writer.staging_area
         return StagedTable(
             staging_area=staging_area,
             names=names,
             labels=labels,
-            declared_types=declare_types(
-                staging_area,
-                [self._kinds[at] for at in positions],
-                {int, float, Decimal},
-                self._nulls,
-            ),
+            declared_types=declare_types(staging_area, kinds, numbers, self._nulls),
             notices=tuple(notices),
             has_header=not self._options.no_header,
         )

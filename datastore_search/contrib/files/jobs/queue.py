@@ -147,11 +147,7 @@ def retry_load(load: Load, *, user: Any = None, **changes: Any) -> Load:
 
 
 def copy_load(load: Load, state: LoadState, user: Any = None, **changes: Any) -> Load:
-    """
-    Create a load in a state with the file of one that is over, which no longer has it.
-
-    Raises: ``LoadFailed`` with ``load.not_retryable``.
-    """
+    """Create a load in a state with the file of one that is over, which no longer has it."""
     with transaction.atomic(using=router.db_for_write(Load)):
         old = Load.objects.select_for_update().select_related(None).filter(pk=load.pk).first()
         if old is None or not old.can_be_retried:

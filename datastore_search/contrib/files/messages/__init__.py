@@ -95,15 +95,11 @@ class UnknownType(LoadFailed):
 
 
 class InvalidSchema(LoadFailed):
-    """A table schema cannot be used, for the reason of a code."""
-
     def __init__(self, code: str, /, **parameters: object) -> None:
         super().__init__("option.invalid_schema", reason=Message(code, **parameters))
 
 
 class UnknownDialect(LoadFailed):
-    """It is not recognised how a file separates its cells."""
-
     def __init__(self) -> None:
         super().__init__("file.unknown_dialect")
 

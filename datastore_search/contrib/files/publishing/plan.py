@@ -163,11 +163,7 @@ def _quote_names(names: Sequence[str]) -> str:
 def build_plan(
     load: Load, resource: Resource, table: StagedTable, options: LoadOptions
 ) -> LoadPlan:
-    """
-    Decide how a file is loaded; rows that cannot be loaded get row errors in the table.
-
-    Raises: ``LoadFailed``.
-    """
+    """Decide how a file is loaded; rows that cannot be loaded get row errors in the table."""
     replaces = options.mode == Mode.REPLACE or not resource.has_table
     notices: list[Notice] = []
     key = resolve_key(resource, options)

@@ -206,7 +206,7 @@ def _publish_version(
         version.fingerprint = compute_fingerprint(load, plan.options, plan.key, settings)
         serve_version(resource, version, fields, plan.key)
         load.finished_at = version.published_at
-        save_options(resource, plan.options, units=plan.units)
+        save_options(resource, plan.options, plan.units)
         record_changes(load.starter, resource, {"added": load.record_count}, plan.connection.alias)
         progress.enter_state(LoadState.READY)
     load.resource = resource
@@ -265,7 +265,7 @@ def merge_records(plan: LoadPlan, progress: ProgressReporter) -> None:
                 load, options, plan.key, writer.resource.table_settings
             )
             writer.record_changes(load.starter, fingerprint, plan.field_formats)
-            save_options(writer.resource, options, units=plan.units)
+            save_options(writer.resource, options, plan.units)
             drop_staging_table(plan.connection, load.pk)
             progress.enter_state(LoadState.READY)
     if is_refused:

@@ -56,20 +56,15 @@ _PORTS = {"http": 80, "https": 443}
 _NAT64 = ip_network("64:ff9b::/96")
 
 #: Networks that lead elsewhere, which Python, or an older one, takes for public.
-_NON_PUBLIC_NETWORKS = tuple(
-    map(
-        ip_network,
-        (
-            "192.0.0.0/24",  # protocols' own
-            "192.88.99.0/24",  # 6to4 relays
-            "64:ff9b:1::/48",  # translation within a network
-            "2001::/23",  # protocols' own, Teredo among them
-            "2002::/16",  # 6to4
-            "3fff::/20",  # for examples
-            "5f00::/16",  # segment routing
-            "fec0::/10",  # private once
-        ),
-    )
+_NON_PUBLIC_NETWORKS = (
+    ip_network("192.0.0.0/24"),  # protocols' own
+    ip_network("192.88.99.0/24"),  # 6to4 relays
+    ip_network("64:ff9b:1::/48"),  # translation within a network
+    ip_network("2001::/23"),  # protocols' own, Teredo among them
+    ip_network("2002::/16"),  # 6to4
+    ip_network("3fff::/20"),  # for examples
+    ip_network("5f00::/16"),  # segment routing
+    ip_network("fec0::/10"),  # private once
 )
 
 #: A family of ``socket``, and what its ``connect`` takes: an IP address, a port, and more for IPv6.
@@ -128,11 +123,6 @@ def copy_source(
 def fetch_file(
     url: str, folder: Path, *, report_progress: ReportProgress | None = None
 ) -> SourceFile:
-    """
-    Fetch a file into a folder.
-
-    Raises: ``LoadFailed``, with why the file cannot be fetched.
-    """
     deadline = monotonic() + TIMEOUT_SECONDS
     for _ in range(_MAX_REDIRECTS + 1):
         address = parse_address(url)  # that of a redirect is checked like the first
@@ -308,8 +298,6 @@ def _shut_down_at(deadline: float, opened: socket.socket) -> Iterator[None]:
 def _read_body(response: HTTPResponse, deadline: float) -> Iterator[bytes]:
     """
     Read a file, block by block; one that the server has packed by gzip stays packed.
-
-    ``deadline`` is the moment of ``time.monotonic`` at which it must be complete.
 
     Raises: ``LoadFailed`` with ``url.file_too_large``; ``url.broken_response`` when it is not
     complete or the encoding is not known; ``url.web_page`` for a page for people: a form to sign

@@ -133,7 +133,6 @@ def create_records(
     work = _Work(max_connections)
 
     def copy_work() -> None:
-        """Copy batches over a connection of this thread, until the end."""
         with (
             closing(connections[connection.alias]) as own,
             begin_load_transaction(own, table.load_id),

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
 
@@ -510,12 +511,10 @@ def parse_field_format(name: str) -> FieldFormat:
     Raises: ``UnknownType``.
     """
     type_name, colon, format_name = name.partition(":")
-    try:
-        field_type = get_field_type(type_name)
-    except KeyError:
-        raise UnknownType(name, field_formats) from None
-    if found := find_format(f"{field_type.name}{colon}{format_name.strip()}"):
-        return found
+    with suppress(KeyError):
+        kind = get_field_type(type_name).name
+        if found := find_format(f"{kind}{colon}{format_name.strip()}"):
+            return found
     raise UnknownType(name, field_formats)
 
 

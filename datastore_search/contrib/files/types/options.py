@@ -212,9 +212,7 @@ def resolve_key(resource: Resource, options: LoadOptions) -> tuple[str, ...]:
     return tuple(resource.primary_key) if options.key is None else tuple(options.key)
 
 
-def save_options(
-    resource: Resource, options: LoadOptions, *, units: Mapping[str, str] | None = None
-) -> None:
+def save_options(resource: Resource, options: LoadOptions, units: Mapping[str, str]) -> None:
     """
     Save the options of a successful load for the next one: how files are read, and the types.
 
@@ -239,7 +237,7 @@ def save_options(
                 language: {**added.get(language, {}), **own.get(language, {})}
                 for language in {**own, **added}
             }
-        if unit := (units or {}).get(field_.name):
+        if unit := units.get(field_.name):
             field_.extra_info = {**field_.extra_info, "unit": unit}
         if known != [getattr(field_, name) for name in names]:
             changed.append(field_)
