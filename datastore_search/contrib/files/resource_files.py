@@ -104,9 +104,6 @@ def is_loaded(name: str, format_name: str) -> bool:
     return named.lower() in _list_loaded() and name != "datapackage.json"
 
 
-# Storing ------------------------------------------------------------------------------------------
-
-
 def receive_file(
     request: Request, resource: Resource, file: UploadedFile | None, members: Mapping[str, Any]
 ) -> Mapping[str, Any]:
@@ -212,8 +209,6 @@ def clean_up() -> Iterator[str]:
 
 store = UploadStore(receive_file, describe_load, lambda: conf.MAX_UPLOAD_BYTES)
 
-
-# Actions ------------------------------------------------------------------------------------------
 
 #: The state of a task, by that of a load that is over; others are pending.
 _STATES = {

@@ -178,9 +178,6 @@ def _open(key: _Key, row: StoredDownload) -> StoredFile | None:
     return stored
 
 
-# Making -------------------------------------------------------------------------------------------
-
-
 class _Maker:
     """Makes one file at a time in this process."""
 
@@ -271,9 +268,6 @@ def _make(key: _Key, pk: int) -> None:
                 delete_files([name])
     _discard(_OUTDATED, resource=key.resource_id)
     _evict()
-
-
-# Deleting -----------------------------------------------------------------------------------------
 
 
 def _discard(*conditions: Q, **values: Any) -> None:

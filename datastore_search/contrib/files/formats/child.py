@@ -60,9 +60,6 @@ def read_file(
     )
 
 
-# The process --------------------------------------------------------------------------------------
-
-
 def main() -> None:
     answers = take_over_output()
     request = json.loads(sys.stdin.buffer.readline())

@@ -93,9 +93,6 @@ def read_delimited(path: Path, options: ReadOptions, staging_area: StagingArea) 
     )
 
 
-# A regular file -----------------------------------------------------------------------------------
-
-
 def _stage_regular(path: Path, layout: Layout, staging_area: StagingArea) -> bool:
     """Read the file by DuckDB, and return whether each of its lines is in one of the rows."""
     lines = _Lines.from_file(path, layout.dialect.quote.encode())
@@ -172,9 +169,6 @@ class _Lines(NamedTuple):
                 blank = ends if content else blank + ends
         number = feeds + returns - both - blank + 1
         return cls(number, bool(feeds), bool(feeds) and returns > both, blank > 1, have_quotes)
-
-
-# Row by row ---------------------------------------------------------------------------------------
 
 
 def _stage_row_by_row(path: Path, layout: Layout, staging_area: StagingArea) -> int:

@@ -123,9 +123,6 @@ class _Sample:
         return cls(text, start, is_complete, delimiter, options)
 
 
-# A dialect and its table --------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True)
 class _Line:
     """A row that is not blank, its position among all rows from 1, and its cells if it is good."""
@@ -231,9 +228,6 @@ class _Candidate:
 def _compute_share(answers: Iterable[bool]) -> float:
     found = list(answers)
     return sum(found) / len(found) if found else 1.0
-
-
-# The header ---------------------------------------------------------------------------------------
 
 
 def _find_header(lines: list[_Line]) -> int:

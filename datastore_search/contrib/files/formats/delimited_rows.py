@@ -96,9 +96,6 @@ def _compile_patterns(dialect: Dialect) -> _Patterns:
     return _Patterns(*(re.compile(each.encode()) for each in patterns))
 
 
-# Rows ---------------------------------------------------------------------------------------------
-
-
 class LineStart(NamedTuple):
     line: int
     offset: int

@@ -290,9 +290,6 @@ def _find_converter(
     return cast("CoordinateConverter", geo.CoordinateConverter(code))
 
 
-# Elements -----------------------------------------------------------------------------------------
-
-
 class _TableBuilder:
     """
     Writes elements as rows, and collects what the table is to know of them.

@@ -188,9 +188,6 @@ def _build_relation(source: Composed, columns: Sequence[_Column], int96_as: str 
     return SQL("read_parquet({}{}) AS file({})").format(source, option, names)
 
 
-# Types --------------------------------------------------------------------------------------------
-
-
 def _find_field_type(kind: _DuckDBType) -> str:
     if str(kind) == "JSON":
         return "json"

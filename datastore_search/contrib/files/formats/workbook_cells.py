@@ -291,9 +291,6 @@ def _read_attributes(tag: bytes) -> dict[bytes, bytes]:
     return {name: one or other for name, one, other in _ODS_ATTRIBUTE.findall(tag)}
 
 
-# Both ---------------------------------------------------------------------------------------------
-
-
 def _copy_archive(
     archive: ZipFile, part: str, target: Path, end: bytes, mark: Callable[[bytes], bytes]
 ) -> None:

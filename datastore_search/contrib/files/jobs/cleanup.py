@@ -192,9 +192,6 @@ def find_leftovers(connection: BaseDatabaseWrapper, kept: set[int]) -> Iterator[
         yield Finding("table.staging", str(load_id), staged, clean_up_loads)
 
 
-# Tables -------------------------------------------------------------------------------------------
-
-
 def drop_unserved_tables(connection: BaseDatabaseWrapper, resource: Resource | None) -> int:
     """Drop the tables that nothing serves or fills, of a resource or of all; return how many."""
     served = Resource.objects.exclude(table_version=None).values_list("table_version", flat=True)
@@ -253,9 +250,6 @@ def _discard_tables(connection: BaseDatabaseWrapper, load: Load) -> int:
             dropped += is_stored
     is_staged = load.pk in list_staging_tables(connection)
     return dropped + (drop_staging_table(connection, load.pk) and is_staged)
-
-
-# Uploads ------------------------------------------------------------------------------------------
 
 
 def delete_upload(load: Load) -> None:

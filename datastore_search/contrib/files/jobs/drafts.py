@@ -107,9 +107,6 @@ def _start_preview(load: Load) -> None:
     )
 
 
-# The preview --------------------------------------------------------------------------------------
-
-
 def preview_draft(load: Load) -> None:
     load.heartbeat_at = timezone.now()
     Load.objects.filter(pk=load.pk, state=LoadState.DRAFT).update(heartbeat_at=load.heartbeat_at)

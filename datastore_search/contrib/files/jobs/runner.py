@@ -139,9 +139,6 @@ def _read_and_publish(path: Path | None, monitor: JobMonitor) -> None:
     monitor.enter_state(LoadState.UNCHANGED)
 
 
-# Monitors -----------------------------------------------------------------------------------------
-
-
 class _Monitor(Interrupter, ABC):
     """Polls the database from another thread, and ends the work when it is cancelled."""
 

@@ -64,9 +64,6 @@ class BadRow(Message):
     """Why a row cannot be loaded."""
 
 
-# Failures -----------------------------------------------------------------------------------------
-
-
 class LoadFailed(Message, Exception):
     """
     A file cannot be loaded; nothing has changed.

@@ -176,9 +176,6 @@ def _fill_in(message: BadRow, number: Composed) -> Composed:
     )
 
 
-# The report ---------------------------------------------------------------------------------------
-
-
 def read_row_errors(load: Load, table: StagedTable, most: int) -> Iterator[RowError]:
     """Read the first row errors of a table, for a load; they are not saved."""
     found = table.execute(

@@ -86,9 +86,6 @@ def compute_fingerprint(
     return sha256(json.dumps(made_of, sort_keys=True, default=list).encode()).hexdigest()
 
 
-# The plan -----------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True)
 class FieldChanges:
     """The names of fields that the file adds or lacks, and a notice of each other type."""

@@ -113,9 +113,6 @@ def _name_duplicate_key(plan: LoadPlan) -> Iterator[None]:
         raise LoadFailed("key.duplicate", fields=", ".join(plan.key)) from error
 
 
-# Replacing ----------------------------------------------------------------------------------------
-
-
 def replace_records(plan: LoadPlan, progress: ProgressReporter) -> None:
     """Make a new table version of a file's rows, and let the resource serve it."""
     load, settings, rows = plan.load, plan.load.resource.table_settings, plan.table.count_rows()

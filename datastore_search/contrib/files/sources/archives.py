@@ -120,9 +120,6 @@ def _begins_with(path: Path, *signatures: bytes) -> bool:
         return file.read(4).startswith(signatures)
 
 
-# Zip ----------------------------------------------------------------------------------------------
-
-
 def _extract(
     archive: zipfile.ZipFile,
     member: zipfile.ZipInfo,

@@ -147,9 +147,6 @@ def fetch_file(
     raise LoadFailed("url.too_many_redirects", most=_MAX_REDIRECTS)
 
 
-# The address --------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True)
 class Address:
     """A URL in its parts, as HTTP needs them; ``target`` is the path with the query."""
@@ -215,9 +212,6 @@ def resolve_endpoints(address: Address) -> list[Endpoint]:
         if not ip.is_global or is_special or is_elsewhere:
             raise LoadFailed("url.unknown_server", server=address.host)
     return endpoints
-
-
-# The connection -----------------------------------------------------------------------------------
 
 
 @contextmanager
@@ -290,9 +284,6 @@ def _shut_down_at(deadline: float, opened: socket.socket) -> Iterator[None]:
         finally:
             timer.cancel()
             timer.join()
-
-
-# The file -----------------------------------------------------------------------------------------
 
 
 def _read_body(response: HTTPResponse, deadline: float) -> Iterator[bytes]:

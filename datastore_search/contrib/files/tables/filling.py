@@ -95,9 +95,6 @@ def count_load_connections(connection: BaseDatabaseWrapper, wanted: int) -> int:
     return wanted if size is None else max(1, min(wanted, size - MIN_LOAD_CONNECTIONS))
 
 
-# Filling ------------------------------------------------------------------------------------------
-
-
 def create_records(
     connection: BaseDatabaseWrapper,
     table: NewTable,
@@ -194,9 +191,6 @@ def _name_refused_row(first: int = 1) -> Iterator[None]:
 def _set_next_id(connection: BaseDatabaseWrapper, table_id: int, number: int) -> None:
     statement = "SELECT setval(pg_get_serial_sequence(%s, '_id')::regclass, %s, false)"
     execute(connection, statement, [name_record_table(table_id), number])
-
-
-# Indexing -----------------------------------------------------------------------------------------
 
 
 def create_indexes(

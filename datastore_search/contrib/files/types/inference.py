@@ -171,9 +171,6 @@ def _index_columns(table: StagedTable) -> dict[str, str]:
     return dict(labelled) | dict(zip(table.names, table.columns, strict=True))
 
 
-# Chosen formats -----------------------------------------------------------------------------------
-
-
 def _record_errors(
     table: StagedTable, field_format: FieldFormat, columns: Sequence[str], lossless: Collection[str]
 ) -> Iterator[tuple[str, Notice]]:
@@ -260,9 +257,6 @@ def _read_other_notations(
         table.execute(insertion.format(_READINGS), [list(readings), plain])
         if len(texts) < _TEXTS_AT_ONCE:
             return
-
-
-# Inferred formats ---------------------------------------------------------------------------------
 
 
 def _infer_formats(

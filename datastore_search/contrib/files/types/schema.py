@@ -45,9 +45,6 @@ class TableSchema:
     notices: tuple[Notice, ...] = ()
 
 
-# Reading ------------------------------------------------------------------------------------------
-
-
 def parse_table_schema(given: object) -> TableSchema:
     """
     Parse a Table Schema, a resource of a Data Package, or a Data Package of one resource.
@@ -163,9 +160,6 @@ _UNSUPPORTED_OF_PACKAGE = {
     *("title", "description", "licenses", "sources", "contributors", "keywords"),
     *("temporal", "spatial", "frequency", "version", "created"),
 }
-
-
-# Types --------------------------------------------------------------------------------------------
 
 
 #: Types of a Table Schema that fields of JSON hold, and those that no field holds.

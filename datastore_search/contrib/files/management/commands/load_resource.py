@@ -134,9 +134,6 @@ class Command(BaseCommand):
             self.stderr.write(line, str, ending="\n" if done == total else "\r")
 
 
-# The file -----------------------------------------------------------------------------------------
-
-
 @contextmanager
 def _open_source(options: dict[str, Any]) -> Iterator[tuple[Path | str, str]]:
     """
@@ -173,9 +170,6 @@ def _copy_to_file(stream: BinaryIO) -> Iterator[Path]:
         yield path
 
 
-# The resource -------------------------------------------------------------------------------------
-
-
 def _find_resource(options: dict[str, Any]) -> Resource | None:
     lookup = {"pk": options["id"]} if options["id"] else {"name": options["name"]}
     return Resource.objects.filter(**lookup).first()
@@ -208,9 +202,6 @@ def _get_or_create_resource(options: dict[str, Any]) -> Iterator[Resource]:
         if is_new:
             resource.delete()
         raise
-
-
-# Failures -----------------------------------------------------------------------------------------
 
 
 @contextmanager
