@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from datastore_search.contrib.files.formats.footers import LastRow, find_footer
-from datastore_search.contrib.files.formats.header_rows import (
+from datastore_search.contrib.files.formats.headers_and_footers import (
+    LastRow,
     clean_labels,
     describe_name_changes,
+    find_footer,
     make_unique_names,
 )
 

@@ -43,9 +43,6 @@ _BUFFERED_BYTES = 2**18
 #: The bytes of CSV that are read ahead of what is written.
 _MAX_WAITING_BYTES = 2**21
 
-#: A dictionary of each column's values would double the time, and zstd finds what is repeated.
-_WRITER_OPTIONS: Mapping[str, Any] = {"compression": "zstd", "use_dictionary": False}
-
 _MAX_MEASURED_QUERIES, _MAX_MEASURED_FIELDS = 1_000, 20_000
 
 _Fields = tuple[tuple[str, str], ...]
@@ -148,7 +145,10 @@ class _File:
         self._sink = _Sink()
         # Without it, pyarrow would wait for Python's lock at each write.
         self._buffered = pa.output_stream(self._sink, buffer_size=_BUFFERED_BYTES)
-        self._writer = ParquetWriter(self._buffered, self._schema, **_WRITER_OPTIONS)
+        # A dictionary of each column would double the time, and zstd finds what is repeated.
+        self._writer = ParquetWriter(
+            self._buffered, self._schema, compression="zstd", use_dictionary=False
+        )
         self._tables: list[Any] = []
         self._size_bytes = 0
 

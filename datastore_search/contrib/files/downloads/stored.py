@@ -59,9 +59,6 @@ _MAX_AWAITED_CELLS = 15_000_000
 #: A process that makes a file reports so often, and has ended if it has not for the longer time.
 _REPORT_SECONDS, _LEASE = 10.0, timedelta(minutes=2)
 
-#: How exactly it is known when a file was last asked for.
-_USE = timedelta(minutes=10)
-
 #: Files that are kept.
 _MAX_FILES = 10_000
 
@@ -173,7 +170,7 @@ def _open(key: _Key, row: StoredDownload) -> StoredFile | None:
     now = timezone.now()
     if stored is None:
         row.delete()
-    elif row.used_at < now - _USE:
+    elif row.used_at < now - timedelta(minutes=10):  # it need not be known more exactly
         StoredDownload.objects.filter(pk=row.pk).update(used_at=now)
     return stored
 

@@ -41,19 +41,10 @@ _ELLIPSIS = "…"
 #: Number of digits that Excel stores.
 _MAX_DIGITS = 15
 
-#: Excel counts a 29 February 1900, so the days before it differ between programs.
-_FIRST_MONTH = (1900, 3)
-
 #: Widths of columns, in characters, after the header and the first rows; the filter has a button.
 _MIN_WIDTH, _MAX_WIDTH, _FILTER_WIDTH, _MEASURED_ROWS = 8, 60, 3, 200
 
 _OPTIONS = {"constant_memory": True, "strings_to_urls": False, "strings_to_formulas": False}
-
-#: XlsxWriter copies the rows once more, into the sheet, while both files exist.
-_COPIES = 2
-
-#: The beginning of what XlsxWriter takes for marked-up text, and would write without escapes.
-_MARKUP_START = "<r>"
 
 #: What XML forbids; the format of workbooks escapes controls without loss.
 _NONCHARACTERS = re.compile("[\ufffe\uffff]")
@@ -109,8 +100,9 @@ def _write_file(copy: RecordCopy, headers: Sequence[str]) -> Generator[bytes]:
                     for number, row in enumerate(rows, 1):
                         workbook.write_row(number, row)
                         if number % REPORTED_ROWS == 0:
+                            # The rows are copied into the sheet while both files exist.
                             size_bytes = sum(path.stat().st_size for path in folder.iterdir())
-                            if _COPIES * size_bytes > MAX_SPOOL_BYTES:
+                            if 2 * size_bytes > MAX_SPOOL_BYTES:
                                 raise FileTooLarge(most=MAX_SPOOL_BYTES)
                             yield PROGRESS
                 file = files.enter_context((folder / "dump.xlsx").open("rb"))
@@ -215,7 +207,7 @@ class _Workbook:
             kept = _encode(text)[: 2 * (MAX_CELL_LENGTH - len(_ELLIPSIS))]
             text = kept.decode("utf-16-le", "ignore") + _ELLIPSIS  # no half of a character
             self._cut_count += 1
-        if text.startswith(_MARKUP_START):
+        if text.startswith("<r>"):  # as markup, it would be written without escapes
             self._sheet.write_rich_string(row, column, self._plain, text[0], text[1:])
         else:
             style = self._quoted if begins_like_formula(text) else None
@@ -244,5 +236,6 @@ def _read_number(parse: Callable[[str], Decimal | float], text: str) -> float | 
 def _read_moment(parse: Callable[[str], Any], text: str) -> date | time | None:
     moment: date | time = parse(text)
     has_microseconds = isinstance(moment, datetime | time) and moment.microsecond % 1000
-    is_early = isinstance(moment, date) and (moment.year, moment.month) < _FIRST_MONTH
+    # Excel counts a 29 February 1900, so the days before it differ between programs.
+    is_early = isinstance(moment, date) and (moment.year, moment.month) < (1900, 3)
     return None if has_microseconds or is_early else moment

@@ -26,7 +26,7 @@ from ..messages import LoadFailed
 from ..sources.archives import unpack
 from ..sources.limits import ReadingLimits, find_shortage, is_file_too_large
 from . import detect_format, input_formats, list_formats
-from .header_rows import clean_labels, describe_name_changes
+from .headers_and_footers import clean_labels, describe_name_changes
 from .options import ReadOptions
 from .staging import StagedTable, StagingArea, create_staging_area
 

@@ -23,8 +23,7 @@ from .delimited_layout import Layout, find_layout
 from .delimited_rows import scan_rows
 from .duckdb_sql import SQL, Value, add_terms, quote_literal, read_csv
 from .encodings import convert_to_utf8
-from .footers import describe_footer, find_staged_footer
-from .header_rows import make_unique_names
+from .headers_and_footers import describe_footer, find_staged_footer, make_unique_names
 from .options import SKIP_FOOTER, ReadOptions
 from .staging import ROW_ERRORS, STAGED_ROWS, StagedTable, StagingArea, get_column, list_columns
 

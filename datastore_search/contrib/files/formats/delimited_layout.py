@@ -20,7 +20,7 @@ from pathlib import Path
 
 from ..messages import LoadFailed, Notice, UnknownDialect
 from .delimited_rows import DelimitedRow, Dialect, LineStart, find_line_below, scan_rows
-from .header_rows import is_year
+from .headers_and_footers import is_year
 from .options import ReadOptions
 
 _SAMPLE_BYTES = 2**20

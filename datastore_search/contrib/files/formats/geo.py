@@ -31,7 +31,7 @@ from ..messages import BadRow, LoadFailed, Notice
 from ..sources.limits import find_shortage, is_write_refused
 from .cell_values import format_number
 from .duckdb_sql import SQL, Composed, quote_identifier
-from .header_rows import clean_labels, make_unique_names
+from .headers_and_footers import clean_labels, make_unique_names
 from .options import ReadOptions
 from .row_writer import RowWriter
 from .staging import StagedTable, StagingArea, find_number_types

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from ....field_types import MAX_FIELDS
 from ..messages import BadRow, LoadFailed, NestedTooDeep, Notice
-from .header_rows import make_unique_names
+from .headers_and_footers import make_unique_names
 from .json_parser import MAX_DEPTH, MAX_VALUE_LENGTH, Document, Number, Parser, format_json
 from .options import ReadOptions
 from .row_writer import TOO_LONG, RowWriter

@@ -12,7 +12,7 @@ from ....field_types import MAX_FIELDS, TEXT, declared_types, field_types
 from ..messages import LoadFailed, Notice
 from ..sources.limits import is_write_refused
 from .duckdb_sql import SQL, Composed, add_terms, quote_identifier, quote_literal
-from .header_rows import make_unique_names
+from .headers_and_footers import make_unique_names
 from .options import ReadOptions
 from .row_writer import MAX_ROW_BYTES, TOO_LONG
 from .staging import ROW_ERRORS, STAGED_ROWS, StagedTable, StagingArea, get_column, quote_message
@@ -21,9 +21,6 @@ from .staging import ROW_ERRORS, STAGED_ROWS, StagedTable, StagingArea, get_colu
 _DuckDBType = Any
 
 _NESTED = frozenset(("list", "array", "struct", "map"))
-_ENCRYPTED = b"PARE"
-#: Parts of a second that are finer than a microsecond.
-_NANOSECONDS = "[.][0-9]{7}"
 
 
 def read_parquet(path: Path, options: ReadOptions, staging_area: StagingArea) -> StagedTable:
@@ -31,7 +28,7 @@ def read_parquet(path: Path, options: ReadOptions, staging_area: StagingArea) ->
         start = file.read(4)
     if not start:
         raise LoadFailed("file.empty")
-    if start == _ENCRYPTED:
+    if start == b"PARE":
         raise LoadFailed("parquet.encrypted")
     # DuckDB would take “*” or “[” in the file's own name for a pattern of names.
     link = staging_area.folder / "file.parquet"
@@ -148,9 +145,9 @@ def _check_moments(source: Composed, columns: Sequence[_Column], staging_area: S
     """Check the moments of INT96, which DuckDB changes where it cannot count their days."""
     for column in columns:
         if column.has_int96:
-            is_bad = SQL("bool_or(regexp_matches(CAST({} AS VARCHAR), {}))").format(
-                column.source, _NANOSECONDS
-            )
+            text = SQL("CAST({} AS VARCHAR)").format(column.source)
+            # Parts of a second that are finer than a microsecond.
+            is_bad = SQL("bool_or(regexp_matches({}, '[.][0-9]{{7}}'))").format(text)
             checks = [(is_bad, _build_relation(source, columns, "timestamp_ns"))]
             if column.type.id == "timestamp":
                 is_far = SQL("bool_or({0} < '0001-01-01' OR {0} >= '10000-01-01')")

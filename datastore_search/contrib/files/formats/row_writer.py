@@ -13,7 +13,7 @@ from ....conf import conf as core_conf
 from ....field_types import MAX_FIELDS
 from ..messages import BadRow, LoadFailed
 from .duckdb_sql import SQL, read_csv
-from .header_rows import UNSTORABLE
+from .headers_and_footers import UNSTORABLE
 from .staging import (
     MAX_SHOWN_LENGTH,
     ROW_ERRORS,
@@ -61,7 +61,7 @@ class RowWriter:
         return self
 
     def __exit__(self, *_error: object) -> None:
-        self._batch.close()
+        self._batch.file.close()
 
     def widen(self, width: int) -> None:
         """
@@ -102,7 +102,7 @@ class RowWriter:
         """Write what is left of the fields at the positions of ``order``, with their names."""
         self._flush_rows()
         self._flush_errors()
-        self._batch.close()
+        self._batch.file.close()
         self._path.unlink()
         if list(order) != list(range(self.width)):
             self.staging_area.rows.reorder_columns(order, self.width)
@@ -117,7 +117,7 @@ class RowWriter:
             )
 
     def _flush_rows(self) -> None:
-        self._batch.close()
+        self._batch.file.close()
         batch_bytes = self._batch.size
         # Refuse rows that DuckDB would hold at once, and that have more bytes than its memory.
         self._neighbours.append((self._batch.first_line, self._batch.row_count, batch_bytes))
@@ -153,7 +153,7 @@ class _Batch:
         self.is_ragged = False
         self.first_line = self.row_count = 0
         self._path = path
-        self._file: BinaryIO = path.open("wb")
+        self.file: BinaryIO = path.open("wb")
         self.size = 0
         self._writer = csv.writer(self, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n")
 
@@ -175,10 +175,7 @@ class _Batch:
             raise UnicodeError
         if len(written) > MAX_ROW_BYTES:
             raise OverflowError
-        self.size += self._file.write(written)
-
-    def close(self) -> None:
-        self._file.close()
+        self.size += self.file.write(written)
 
     def insert(self, staging_area: StagingArea, width: int) -> None:
         """Insert the rows, once the file is closed, into a table of ``width`` fields."""

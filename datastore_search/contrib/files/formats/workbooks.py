@@ -30,8 +30,14 @@ from xlrd.sheet import Sheet as XlrdSheet
 from ....field_types import MAX_FIELDS
 from ..messages import LoadFailed, Notice
 from .cell_values import BadCell, format_number, format_padded, may_be_rounded, read_date
-from .footers import MAX_ROWS, LastRow, describe_footer, find_footer
-from .header_rows import YEARS, make_unique_names
+from .headers_and_footers import (
+    MAX_FOOTER_ROWS,
+    YEARS,
+    LastRow,
+    describe_footer,
+    find_footer,
+    make_unique_names,
+)
 from .options import SKIP_FOOTER, CellRange, ReadOptions
 from .row_writer import RowWriter
 from .staging import StagedTable, StagingArea, declare_types
@@ -406,7 +412,7 @@ class _TableBuilder:
         """Add rows, of the footer only if it is not left out, and return the lines of that."""
         last: deque[_SheetRow] = deque()
         for row in rows:
-            if len(last) > MAX_ROWS:
+            if len(last) > MAX_FOOTER_ROWS:
                 self._add_row(last.popleft())
             last.append(row)
         width = sum(bool(label.strip()) for label in self._labels) or len(self._labels)

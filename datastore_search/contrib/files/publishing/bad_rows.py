@@ -61,6 +61,7 @@ def record_unstorable_values(table: StagedTable, decisions: Sequence[Decision]) 
         " OR strlen(value) > {long} AND regexp_matches(value, {suspicious_if_long}))"
         " AND coalesce({condition}, false)"
     )
+    insert = SQL("INSERT INTO {} VALUES (?, ?, ?, ?)").format(ROW_ERRORS)
     for field_type, columns in group_columns(table, types):
         if not field_type.is_nested:
             continue
@@ -79,9 +80,7 @@ def record_unstorable_values(table: StagedTable, decisions: Sequence[Decision]) 
                     message = json.dumps(error.to_json(), ensure_ascii=False)
                     errors.append((line, table.get_name(name), text[:MAX_SHOWN_LENGTH], message))
             if errors:
-                table.connection.executemany(
-                    SQL("INSERT INTO {} VALUES (?, ?, ?, ?)").format(ROW_ERRORS).text, errors
-                )
+                table.connection.executemany(insert.text, errors)
 
 
 def _find_json_error(text: str, *, has_constants: bool) -> BadRow | None:

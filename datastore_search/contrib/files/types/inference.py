@@ -20,7 +20,7 @@ from ....database.server import cast_texts
 from ....field_types import NUMERIC, field_types, parse_texts
 from ....field_types.numbers import SAME_DOUBLE
 from ..formats.duckdb_sql import SQL, quote_identifier, quote_literal
-from ..formats.header_rows import are_numbers_names
+from ..formats.headers_and_footers import are_numbers_names
 from ..formats.staging import STAGED_ROWS, StagedTable
 from ..messages import BadRow, LoadFailed, Message, Notice
 from ..models import Load

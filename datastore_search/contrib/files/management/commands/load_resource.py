@@ -38,8 +38,6 @@ from ...types.options import LoadOptions, load_options
 #: Row errors that a preview lists.
 _MAX_ROW_ERRORS = 20
 
-_INTERRUPTED_EXIT_CODE = 130  # as shells report a program that Ctrl-C has ended
-
 
 class Command(BaseCommand):
     _printed_at = 0.0
@@ -217,9 +215,8 @@ def _report_failures() -> Iterator[None]:
             raise
         raise CommandError(str(refusal)) from error
     except KeyboardInterrupt as error:
-        raise CommandError(
-            "Interrupted. Nothing has changed.", returncode=_INTERRUPTED_EXIT_CODE
-        ) from error
+        # 130 is how shells report a program that Ctrl-C has ended.
+        raise CommandError("Interrupted. Nothing has changed.", returncode=130) from error
 
 
 def _list_choices(message: object, field: str = "") -> list[str]:
