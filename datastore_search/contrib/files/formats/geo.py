@@ -27,7 +27,7 @@ from pyogrio.errors import DataLayerError, DataSourceError
 from pyogrio.raw import open_arrow
 
 from ....field_types import TEXT, FieldType, declared_types
-from ..messages import BadRow, LoadFailed, Notice
+from ..messages import BadRow, LoadFailed, Notice, quote_names
 from ..sources.limits import find_shortage, is_write_refused
 from .cell_values import format_number
 from .duckdb_sql import SQL, Composed, quote_identifier
@@ -237,7 +237,7 @@ def _open_file(path: Path, title: str, suffix: str, staging_area: StagingArea) -
 def _choose_layer(layers: Sequence[str], wanted: str) -> str:
     if not layers:
         raise LoadFailed("geo.no_layers")
-    shown = ", ".join(f"“{name}”" for name in clean_labels(layers[:_MAX_SHOWN_LAYERS]))
+    shown = quote_names(clean_labels(layers[:_MAX_SHOWN_LAYERS]))
     wanted = wanted.strip()
     if wanted in layers:
         return wanted

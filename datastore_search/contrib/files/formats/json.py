@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from ....field_types import MAX_FIELDS
-from ..messages import BadRow, LoadFailed, NestedTooDeep, Notice
+from ..messages import BadRow, LoadFailed, NestedTooDeep, Notice, quote_names
 from .headers_and_footers import make_unique_names
 from .json_parser import MAX_DEPTH, MAX_VALUE_LENGTH, Document, Number, Parser, format_json
 from .options import ReadOptions
@@ -166,8 +166,7 @@ def _find_list(document: Document, path: Path, encoding: str) -> tuple[str, ...]
             (empty if is_empty else paths).append(found)
     document.check_end()
     if len(paths) > 1:
-        listed = ", ".join(f"“{'.'.join(each)}”" for each in paths)
-        raise LoadFailed("json.several_lists", paths=listed)
+        raise LoadFailed("json.several_lists", paths=quote_names(map(".".join, paths)))
     geojson = _GEOJSON.match(start)
     found = next(iter((*paths, *empty)), ())
     if not found:

@@ -28,7 +28,7 @@ from xlrd import biffh
 from xlrd.sheet import Sheet as XlrdSheet
 
 from ....field_types import MAX_FIELDS
-from ..messages import LoadFailed, Notice
+from ..messages import LoadFailed, Notice, quote_names
 from .cell_values import BadCell, format_number, format_padded, may_be_rounded, read_date
 from .headers_and_footers import (
     MAX_FOOTER_ROWS,
@@ -152,8 +152,7 @@ class _Workbook(ABC):
         if wanted.isdecimal() and 1 <= int(wanted) <= len(names):
             return int(wanted) - 1, []
         if wanted:
-            listed = ", ".join(f"“{name}”" for name in names)
-            raise LoadFailed("workbook.unknown_sheet", sheet=wanted, sheets=listed)
+            raise LoadFailed("workbook.unknown_sheet", sheet=wanted, sheets=quote_names(names))
         visible = [number for number, is_visible in self.sheets if is_visible]
         # The hidden ones are read only if there are no others.
         filled = self.list_filled(visible or [number for number, _is_visible in self.sheets])
@@ -162,7 +161,7 @@ class _Workbook(ABC):
         chosen, *others = filled
         if not others:
             return chosen, []
-        listed = ", ".join(f"“{names[number]}”" for number in others)
+        listed = quote_names(names[number] for number in others)
         return chosen, [Notice("notice.sheet_chosen", sheet=names[chosen], others=listed)]
 
 

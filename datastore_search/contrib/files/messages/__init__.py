@@ -56,6 +56,10 @@ def render_messages(stored: Iterable[dict[str, Any]]) -> list[str]:
     return [str(message) for each in stored if (message := Message.from_json(each))]
 
 
+def quote_names(names: Iterable[str]) -> str:
+    return ", ".join(f"“{name}”" for name in names)
+
+
 class Notice(Message):
     """What a person should know of how a file was read; nothing is wrong."""
 

@@ -18,7 +18,7 @@ from ....field_types import MAX_FIELDS
 from ....models import Resource, TableSettings, TableVersion
 from ....writing import MAX_KEY_FIELDS
 from ..formats.staging import StagedTable
-from ..messages import LoadFailed, Notice
+from ..messages import LoadFailed, Notice, quote_names
 from ..models import Load, LoadState, Mode
 from ..types.field_formats import (
     FORMAT_SEPARATOR,
@@ -98,10 +98,10 @@ class FieldChanges:
         """Build a notice of each change; ``replaces`` if missing fields are dropped."""
         notices: list[Notice] = []
         if self.added:
-            notices.append(Notice("notice.fields_added", fields=_quote_names(self.added)))
+            notices.append(Notice("notice.fields_added", fields=quote_names(self.added)))
         if self.missing:
             code = "notice.fields_dropped" if replaces else "notice.fields_empty"
-            notices.append(Notice(code, fields=_quote_names(self.missing)))
+            notices.append(Notice(code, fields=quote_names(self.missing)))
         return [*notices, *self.retyped]
 
 
@@ -150,11 +150,7 @@ class LoadPlan:
         """Find the failure of a load by which fields would be lost without permission."""
         may_lose = self.options.drop_missing_fields or not self.replaces
         lost = () if may_lose else self.changes.missing
-        return LoadFailed("load.missing_fields", fields=_quote_names(lost)) if lost else None
-
-
-def _quote_names(names: Sequence[str]) -> str:
-    return ", ".join(f"“{name}”" for name in names)
+        return LoadFailed("load.missing_fields", fields=quote_names(lost)) if lost else None
 
 
 def build_plan(

@@ -16,7 +16,7 @@ from ....writing.records import ARRAY, RecordTable, Rows
 from ..formats.duckdb_sql import SQL
 from ..formats.process import open_table
 from ..formats.staging import STAGED_ROWS, Interrupter, StagedTable
-from ..messages import LoadFailed, Message, Notice
+from ..messages import LoadFailed, Message, Notice, quote_names
 from ..models import Load, RowError
 from ..sources.limits import find_shortage
 from ..types.matching import find_first_cells
@@ -187,7 +187,7 @@ def _compare_records(resource: Resource | None, plan: LoadPlan) -> list[Notice]:
             if monotonic() > end:
                 break
         else:
-            key, added = ", ".join(f"“{name}”" for name in plan.key), after - known
+            key, added = quote_names(plan.key), after - known
             changed, removed = known - same, before - known
             notice = Notice(
                 "notice.records_compared", key=key, added=added, changed=changed, removed=removed

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-from ..messages import LoadFailed
+from ..messages import LoadFailed, quote_names
 from .limits import ReadingLimits
 
 _BLOCK_BYTES = 2**20
@@ -140,7 +140,7 @@ def _extract(
 
 def _choose_member(members: list[zipfile.ZipInfo], wanted: str) -> zipfile.ZipInfo:
     """Choose the only member, or the wanted one, by its whole name or the last part of it."""
-    shown = ", ".join(f"“{member.filename}”" for member in members[:_MAX_SHOWN_MEMBERS])
+    shown = quote_names(member.filename for member in members[:_MAX_SHOWN_MEMBERS])
     if wanted:
         members = [member for member in members if member.filename == wanted] or [
             member for member in members if _get_last_part(member) == wanted

@@ -11,7 +11,7 @@ from itertools import chain
 from ....field_types import INT8, NUMERIC, field_types
 from ..formats.duckdb_sql import SQL, Composed
 from ..formats.staging import STAGED_ROWS, StagedTable
-from ..messages import Message
+from ..messages import Message, quote_names
 from .field_formats import SHORT_YEAR_ORDERS, bind_value, field_formats, find_format
 from .matching import VALUE, aggregate_cells, count_matches, find_first_cells
 
@@ -251,7 +251,7 @@ def _explain_nearly_all(
         type=title,
         line=found[0][2],
         value=f"“{found[0][0]}”" if len(found) == 1 else ", ".join(shown) + "…" * (not are_all),
-        words=", ".join(f"“{word}”" for word in sorted(words) if len(words) == len(found)),
+        words=quote_names(sorted(words) if len(words) == len(found) else ()),
     )
 
 

@@ -22,7 +22,7 @@ from ....field_types.numbers import SAME_DOUBLE
 from ..formats.duckdb_sql import SQL, quote_identifier, quote_literal
 from ..formats.headers_and_footers import are_numbers_names
 from ..formats.staging import STAGED_ROWS, StagedTable
-from ..messages import BadRow, LoadFailed, Message, Notice
+from ..messages import BadRow, LoadFailed, Message, Notice, quote_names
 from ..models import Load
 from .explanations import REASONS_FOR_TEXT, explain_text_columns
 from .field_formats import (
@@ -160,7 +160,7 @@ def collect_type_notices(
     # One at a time: DuckDB takes no condition of as many parts as a wide table has.
     fetch_value = table.staging_area.fetch_value
     if is_doubtful and all(fetch_value(SQL("SELECT {}").format(test)) for test in tests):
-        shown = ", ".join(f"“{label}”" for label in table.labels[:_MAX_SHOWN_LABELS])
+        shown = quote_names(table.labels[:_MAX_SHOWN_LABELS])
         notices.insert(0, Notice("notice.header_like_record", values=shown))
     return tuple(notices)
 
