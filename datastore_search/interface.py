@@ -78,6 +78,7 @@ Filters = Mapping[str, Any] | Sequence[Mapping[str, Any]]
 
 class QueryOptions(TypedDict, total=False):
     filters: Filters
+    geo: Mapping[str, Any]
     q: str | Mapping[str, str]
     full_text: str
     plain: bool

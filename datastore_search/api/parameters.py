@@ -30,6 +30,7 @@ from rest_framework import serializers
 
 from ..contributions import Contribution
 from ..field_types import NotOfType, dump_json, field_types, is_storable, refuse_constant
+from ..field_types.numbers import NUMBER
 from ..filters import MAX_SUBSTRINGS, MAX_WORDS, MIN_SUBSTRING_LENGTH
 from ..filters.names import SortKey, parse_sort_key, split_names, unquote_name
 from ..messages.numbers import format_count
@@ -239,6 +240,40 @@ class NonNegativeIntegerField(ParameterField):
         if data < 0:
             self.fail("negative")
         return int(data)
+
+
+class NumberField(ParameterField):
+    """A number within limits, also as text; ``is_whole`` refuses others than whole numbers."""
+
+    default_error_messages = {
+        "number": _("Must be a number from {low} to {high}."),
+        "integer": _("Must be a whole number from {low} to {high}."),
+    }
+
+    def __init__(self, low: str, high: str, *, is_whole: bool = False, **options: Any) -> None:
+        self.low, self.high = Decimal(low), Decimal(high)
+        self.kind = "integer" if is_whole else "number"
+        super().__init__(**options)
+
+    def describe_limit(self) -> str:
+        return str(_("From {low} to {high}.")).format(low=self.low, high=self.high)
+
+    def build_schema(self) -> Schema:
+        return {"type": self.kind, "minimum": float(self.low), "maximum": float(self.high)}
+
+    def to_internal_value(self, data: object) -> Decimal | int | None:
+        if data == "":
+            return None
+        number = Decimal("NaN")
+        if isinstance(data, int | Decimal) and not isinstance(data, bool):
+            number = Decimal(data)
+        elif isinstance(data, str) and NUMBER.fullmatch(data.strip(whitespace)):
+            number = Decimal(data.strip(whitespace))
+        is_within = number.is_finite() and self.low <= number <= self.high
+        is_whole = is_within and number == number.to_integral_value()
+        if not is_within or not (is_whole or self.kind == "number"):
+            self.fail(self.kind, low=self.low, high=self.high)
+        return int(number) if is_whole else number
 
 
 class BooleanField(ParameterField):
@@ -719,8 +754,40 @@ class ResourceNameParameters(ActionParameters):
     id = ResourceIdField(help_text=_("The id, the name or an alias of a resource."))
 
 
+class GeoParameters(ActionParameters):
+    """The members of the parameter ``geo``."""
+
+    latitude = NumberField("-90", "90", required=True, help_text=_("Degrees north."))
+    longitude = NumberField("-180", "180", required=True, help_text=_("Degrees east."))
+    kilometers = NumberField("0.001", "20037", required=True, help_text=_("The greatest distance."))
+    fields: Any = NamesField(max_items=2, help_text=_("Of latitude and longitude, or GeoJSON."))
+
+
+class GeoField(ObjectField):
+    """A place and a distance: an object, or its JSON text."""
+
+    def build_schema(self) -> Schema:
+        schema = GeoParameters.build_schema(required=GeoParameters.list_required())
+        return {**schema, "additionalProperties": False}
+
+    def check(self, data: object) -> Mapping[str, object]:
+        members = super().check(data)
+        try:
+            return GeoParameters.parse(members)
+        except serializers.ValidationError as error:
+            detail = cast("dict[str, list[str]]", error.detail).items()
+            texts = [f"{name}: {each[0]}".removeprefix("__extras: ") for name, each in detail]
+            raise serializers.ValidationError(texts) from None
+
+
 class ConditionParameters(ActionParameters):
     filters = FiltersField(help_text=_("Conditions that the records meet."))
+    geo = GeoField(
+        help_text=_(
+            "Find records within some `kilometers` of a `latitude` and a `longitude`. Without"
+            " `fields`, the fields of places are found by their names."
+        )
+    )
     q = FullTextQueryField(
         help_text=format_lazy(
             _(

@@ -13,6 +13,7 @@ from .conditions import (
     Condition,
     FiltersParser,
     In,
+    Near,
     Or,
     compile_conditions,
     exclude_field,

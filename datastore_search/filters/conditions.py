@@ -6,11 +6,15 @@ Source: CKAN 2.12 ``datastore_search``, section 6 of its semantics, its limits i
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import cast
 
-from ..database.statements import FALSE, Clause, join_clauses
+from psycopg import sql
+
+from ..database.statements import FALSE, TRUE, Clause, join_clauses
 from ..field_types import Json, field_types
 from ..messages.parameters import InvalidParameter, InvalidParameters, UnknownField
 from ..messages.search import (
@@ -19,6 +23,7 @@ from ..messages.search import (
     FiltersTooDeep,
     FiltersTooMany,
     InvalidFilterOperand,
+    NoPlaceFields,
     TooManyFilterValues,
     TooManyTextConditions,
     UnknownGroup,
@@ -27,6 +32,7 @@ from ..messages.search import (
 )
 from .names import ID
 from .operators import ID_TYPE, MAX_SHOWN_LENGTH, TEXT_OPERATORS, Comparing, TypedFields, operators
+from .places import MAX_LATITUDE, MAX_LONGITUDE, PlaceFields, check_place_fields
 
 # Of one ``filters``: operations, groups within each other, and the values of all lists.
 MAX_OPERATIONS = 100
@@ -65,7 +71,69 @@ class Or:
     field: str | None = None
 
 
-Condition = In | Comparison | And | Or
+@dataclass(frozen=True, slots=True)
+class Near:
+    """The place of a record is within some kilometers of another; its fields are named or found."""
+
+    latitude: Decimal | int
+    longitude: Decimal | int
+    kilometers: Decimal | int
+    fields: tuple[str, ...] = ()
+
+    def choose_fields(self, fields: TypedFields) -> PlaceFields:
+        """Choose the fields; raise ``NoPlaceFields``, or as ``check_place_fields``."""
+        named = PlaceFields("", "", *self.fields) if len(self.fields) == 1 else None
+        place = named or (PlaceFields(*self.fields) if self.fields else fields.find_places())
+        if place is None:
+            raise NoPlaceFields
+        check_place_fields(place, fields.types, "geo")
+        return place
+
+    def list_operands(self) -> list[float]:
+        """List latitude, longitude, and the largest haversine of an angle, of which 1 is all."""
+        # PostgreSQL refuses the square of a tiny difference.
+        degrees = [float(round(Decimal(each), 15)) for each in (self.latitude, self.longitude)]
+        half = float(self.kilometers) / _EARTH_RADIUS_KM / 2
+        return [*degrees, math.sin(half) ** 2 if half < math.pi / 2 else 2.0]
+
+    def build_box(self, place: PlaceFields) -> And:
+        """
+        Build the ranges of degrees around the circle, which indexes serve.
+
+        Across the meridian of 180 degrees there are two; around a pole they have all longitudes.
+        """
+        latitude, longitude, _most = self.list_operands()
+        # Larger than the circle by a centimeter, as numbers are rounded.
+        height, width = math.degrees(float(self.kilometers) / _EARTH_RADIUS_KM) + 1e-7, 181.0
+        if abs(latitude) + height < MAX_LATITUDE:
+            share = math.sin(math.radians(height)) / math.cos(math.radians(latitude))
+            width = math.degrees(math.asin(min(share, 1.0))) + 1e-7
+        ranges = [
+            And(
+                (
+                    Comparison(name, "gte", Decimal(f"{max(middle - size, -end):.9f}")),
+                    Comparison(name, "lte", Decimal(f"{min(middle + size, end):.9f}")),
+                )
+            )
+            for name, middle, size, end in (
+                (place.lat, latitude, height, MAX_LATITUDE),
+                *((place.lon, longitude + turn, width, MAX_LONGITUDE) for turn in (0, -360, 360)),
+            )
+            if abs(middle) - size <= end
+        ]
+        return And((ranges[0], Or(tuple(ranges[1:]))))
+
+    def compile(self, place: PlaceFields, types: Mapping[str, str]) -> Clause:
+        """Compile the distance; degrees that are not within the box are any place."""
+        geometries = {"json": "data -> %s", "text": "datastore_search_json(data ->> %s)"}
+        value = geometries.get(types.get(place.geometry, ""), "data ->> %s, data ->> %s")
+        call = f"datastore_search_is_near({value}, %s::float8, %s::float8, %s::float8)"
+        return Clause(sql.SQL(call), [*filter(None, place), *self.list_operands()])
+
+
+Condition = In | Comparison | And | Or | Near
+
+_EARTH_RADIUS_KM = 6371.0088
 
 _GROUPS: Mapping[str, type[And | Or]] = {"$and": And, "$or": Or}
 
@@ -81,7 +149,7 @@ def parse_filters(filters: Mapping[str, object] | Sequence[object]) -> tuple[Con
 
 def exclude_field(conditions: Iterable[Condition], name: str) -> tuple[Condition, ...]:
     """Leave out the conditions on a field that all records must meet; those in groups stay."""
-    return tuple(each for each in conditions if isinstance(each, And) or each.field != name)
+    return tuple(each for each in conditions if isinstance(each, And | Near) or each.field != name)
 
 
 class FiltersParser:
@@ -223,24 +291,28 @@ def _compile(condition: Condition, fields: TypedFields, errors: list[InvalidPara
         return known[1]
     count = len(errors)
     clause: Clause | None = FALSE
-    if isinstance(condition, And | Or):
-        clauses = [_compile(member, fields, errors) for member in condition.conditions]
-        clause = join_clauses(clauses, "AND" if isinstance(condition, And) else "OR")
-    else:
-        name, operator, operand = condition.field, "in", cast("Json", ())
-        if isinstance(condition, In):
-            operand = condition.values
+    try:
+        if isinstance(condition, And | Or):
+            clauses = [_compile(member, fields, errors) for member in condition.conditions]
+            clause = join_clauses(clauses, "AND" if isinstance(condition, And) else "OR")
+        elif isinstance(condition, Near):
+            place = condition.choose_fields(fields)
+            box = TRUE if place.geometry else _compile(condition.build_box(place), fields, errors)
+            clause = join_clauses([box, condition.compile(place, fields.types)], "AND")
         else:
-            operator, operand = condition.operator, condition.value
-        try:
+            name, operator, operand = condition.field, "in", cast("Json", ())
+            if isinstance(condition, In):
+                operand = condition.values
+            else:
+                operator, operand = condition.operator, condition.value
             if name != ID and name not in fields.types:
                 raise UnknownField(field=name[:MAX_SHOWN_LENGTH])
             kind = ID_TYPE if name == ID else field_types[fields.types[name]]
             clause = operators[operator].compile(Comparing(name, kind, operator, operand, fields))
             if clause is None:
                 raise UnsupportedOperator(field=name, type=kind.name, operator=operator)
-        except InvalidParameter as error:
-            errors.append(error)
+    except InvalidParameter as error:
+        errors.append(error)
     if clause is None or len(errors) > count:
         return FALSE
     fields.compiled[id(condition)] = condition, clause

@@ -44,6 +44,7 @@ from ..field_types.json_values import EXACT
 from ..messages import shorten
 from ..messages.search import InvalidFilterOperand, InvalidFilterValue
 from .names import ID
+from .places import PlaceFields
 from .words import WITHOUT_ACCENTS, build_pattern, compile_candidates, fold_case, remove_diacritics
 
 #: Letters that a message repeats of a name or a value.
@@ -84,14 +85,16 @@ class TypedFields:
     ``types`` maps their names to the names of their types, and ``cast`` reads texts as a type, in
     PostgreSQL.  Some records have no ``sparse`` fields; that is null.
     ``estimate_share`` estimates the share of the records that match a pattern of the index of
-    substrings; without that index it is None.  ``compiled`` are the conditions that were compiled
-    for these fields, by their identity, so that a page compiles each once.
+    substrings; without that index it is None.  ``find_places`` finds the fields of places.
+    ``compiled`` are the conditions that were compiled for these fields, by their identity, so that
+    a page compiles each once.
     """
 
     types: Mapping[str, str]
     cast: Cast
     sparse: frozenset[str] = frozenset()
     estimate_share: Callable[[str], float] | None = None
+    find_places: Callable[[], PlaceFields | None] = lambda: None
     compiled: dict[int, tuple[object, Clause]] = field(default_factory=dict, compare=False)
 
 

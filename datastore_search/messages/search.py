@@ -69,6 +69,21 @@ class TooManyTextConditions(InvalidFilters):
     message = _("Filters have more than %(most)s conditions with the operators %(operators)s.")
 
 
+class UnsuitablePlaceField(InvalidParameter):
+    message = _(
+        "Field “%(field)s” is of type %(type)s. Degrees are numbers, and a geometry is JSON or"
+        " text."
+    )
+
+
+class NoPlaceFields(InvalidParameter):
+    parameter = "geo"
+    message = _(
+        "No fields have names of places. Name them with “fields”: latitude and longitude, or one"
+        " with GeoJSON."
+    )
+
+
 class InvalidSort(InvalidParameter):
     parameter = "sort"
     message = _(

@@ -27,6 +27,7 @@ from ..filters import (
     Comparison,
     Condition,
     In,
+    Near,
     Or,
     compile_value_key,
     compose,
@@ -597,6 +598,8 @@ def _has_index(condition: Condition, relation: Relation) -> bool:
     if isinstance(condition, And | Or):
         parts = [_has_index(each, relation) for each in condition.conditions]
         return any(parts) if isinstance(condition, And) else all(parts)
+    if isinstance(condition, Near):
+        return False
     if isinstance(condition, In):
         is_short = len(condition.values) <= MAX_INDEXED_VALUES
         return condition.field == ID or (relation.has_value_index and is_short)

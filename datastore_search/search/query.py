@@ -26,6 +26,7 @@ from ..filters import (
     FullTextOptions,
     FullTextQuery,
     In,
+    Near,
     compile_conditions,
     compile_field_key,
     compose,
@@ -105,6 +106,11 @@ class Query:
     include_next_page: bool = False
     records_format: RecordsFormat = RecordsFormat.OBJECTS
     members: tuple[AnswerMember, ...] = ()
+
+    @property
+    def near(self) -> Near | None:
+        """The condition of the parameter ``geo``."""
+        return next((each for each in self.filters if isinstance(each, Near)), None)
 
     @property
     def is_text(self) -> bool:

@@ -33,6 +33,7 @@ from ..database.sessions import Session, open_session
 from ..database.statements import translate_errors
 from ..database.tables import name_record_table, quote_record_table
 from ..filters import Clause, TypedFields, compose
+from ..filters.places import PlaceFields, find_place_fields, list_degree_fields
 from ..guards import shares
 from ..guards.cache import BoundedCache
 from ..guards.shares import Client
@@ -134,7 +135,14 @@ class ConsistentRead:
             partial(cast_texts, self.connection),
             relation.sparse,
             partial(estimate_substring_share, self.connection, index) if index else None,
+            lambda: self.place_fields,
         )
+
+    @cached_property
+    def place_fields(self) -> PlaceFields | None:
+        """The fields with the places of records, by their names, and by the values of degrees."""
+        types = self.relation.types
+        return find_place_fields(types, find_profiles(self, list_degree_fields(types)) or {})
 
     def fetch_rows(
         self, statement: Clause, *, limit: timedelta = timedelta(0)

@@ -15,7 +15,8 @@ from django.test import Client
 
 from datastore_search.contrib.pages.maps import places as map_data
 from datastore_search.contrib.pages.maps.map import MapView, draw_map
-from datastore_search.contrib.pages.maps.places import MapData, MapPlace, Path, find_place_fields
+from datastore_search.contrib.pages.maps.places import MapData, MapPlace, Path
+from datastore_search.filters.places import find_place_fields
 from datastore_search.guards import shares
 from datastore_search.models import Resource
 

@@ -15,7 +15,7 @@ from rest_framework.request import Request
 
 from ...conf import conf
 from ...field_types import dump_json_as_sent
-from ...filters import Clause, parse_filters
+from ...filters import Clause, Near, parse_filters
 from ...guards.shares import Client
 from ...models import Alias, Reader, Resource
 from ...search import (
@@ -113,9 +113,12 @@ def build_query(parameters: Mapping[str, Any]) -> Query:
     """
     Make the query of ``SearchParameters`` that were read.
 
-    A parameter is the attribute of its name, and what ``answers`` one is a member of the page.
+    A parameter is the attribute of its name, and what ``answers`` one is a member of the page;
+    ``geo`` is one of the filters.
     """
     q, full_text = parameters.get("q", ""), parameters.get("full_text", "")
+    filters = parse_filters(parameters["filters"]) if "filters" in parameters else ()
+    near = (Near(**parameters["geo"]),) if "geo" in parameters else ()
     by_field = q if isinstance(q, Mapping) else {}
     values = {name: parameters[name] for name in Query.__slots__ if name in parameters}
     values |= {
@@ -126,7 +129,7 @@ def build_query(parameters: Mapping[str, Any]) -> Query:
         "q_fields": by_field,
         # As PostgreSQL reads names.
         "language": parameters.get("language", "").strip(whitespace).lower(),
-        "filters": parse_filters(parameters["filters"]) if "filters" in parameters else (),
+        "filters": (*filters, *near),
         "records_format": RecordsFormat(parameters.get("records_format", RecordsFormat.OBJECTS)),
         "members": tuple(
             [

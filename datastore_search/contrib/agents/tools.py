@@ -108,7 +108,7 @@ _FILTERS_NOTE = format_lazy(
     operators=", ".join(operators),
 )
 
-_CONDITIONS = ("q", "filters", "plain", "substrings")
+_CONDITIONS = ("q", "filters", "geo", "plain", "substrings")
 _PAGE = ("sort", "limit", "offset")
 
 

@@ -29,6 +29,7 @@ from ...api.parameters import (
     FullTextQueryField,
     JsonField,
     NonNegativeIntegerField,
+    NumberField,
     ResourceParameters,
     SortField,
     TextField,
@@ -68,7 +69,7 @@ from .facets import (
     suggest_values,
 )
 from .groups import INTERVALS, MAX_BINS, GroupBy
-from .parameter_types import NumberField, OptionsListField
+from .parameter_types import OptionsListField
 from .spelling import MAX_COUNTED_RECORDS, NO_SUGGESTIONS, suggest_queries
 
 #: Values of a facet if no limit is given, and suggested ones.

@@ -1,10 +1,8 @@
-"""Types of parameters: numbers within limits, and lists of names or of objects with options."""
+"""The type of a parameter that is a list of names, or of objects with options."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from decimal import Decimal
-from string import whitespace
 from typing import Any, ClassVar
 
 from django.utils.translation import gettext_lazy as _
@@ -12,43 +10,8 @@ from rest_framework import serializers
 
 from ...api.envelope import MAX_REPORTED_ERRORS
 from ...api.parameters import ActionParameters, ParameterField, Schema, make_printable, parse_json
-from ...field_types.numbers import NUMBER
 from ...filters.names import split_names, unquote_name
 from ...messages.requests import MalformedJson
-
-
-class NumberField(ParameterField):
-    """A number within limits, also as text; ``is_whole`` refuses others than whole numbers."""
-
-    default_error_messages = {
-        "number": _("Must be a number from {low} to {high}."),
-        "integer": _("Must be a whole number from {low} to {high}."),
-    }
-
-    def __init__(self, low: str, high: str, *, is_whole: bool = False, **options: Any) -> None:
-        self.low, self.high = Decimal(low), Decimal(high)
-        self.kind = "integer" if is_whole else "number"
-        super().__init__(**options)
-
-    def describe_limit(self) -> str:
-        return str(_("From {low} to {high}.")).format(low=self.low, high=self.high)
-
-    def build_schema(self) -> Schema:
-        return {"type": self.kind, "minimum": float(self.low), "maximum": float(self.high)}
-
-    def to_internal_value(self, data: object) -> Decimal | int | None:
-        if data == "":
-            return None
-        number = Decimal("NaN")
-        if isinstance(data, int | Decimal) and not isinstance(data, bool):
-            number = Decimal(data)
-        elif isinstance(data, str) and NUMBER.fullmatch(data.strip(whitespace)):
-            number = Decimal(data.strip(whitespace))
-        is_within = number.is_finite() and self.low <= number <= self.high
-        is_whole = is_within and number == number.to_integral_value()
-        if not is_within or not (is_whole or self.kind == "number"):
-            self.fail(self.kind, low=self.low, high=self.high)
-        return int(number) if is_whole else number
 
 
 class OptionsListField(ParameterField):

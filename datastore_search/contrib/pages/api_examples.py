@@ -6,7 +6,7 @@ import re
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import asdict, replace
 from decimal import Decimal
 from typing import Any
 
@@ -72,6 +72,7 @@ class ApiView(ResourcePageView):
             "resource_id": str(resource.pk),
             "q": search.q,
             "filters": dict(format_filters(search.filters)),
+            "geo": asdict(search.near) if search.near else None,
             "sort": ", ".join(map(format_sort_key, search.sort)),
             "limit": search.limit,
             "offset": offset,

@@ -18,7 +18,7 @@ from django.utils.translation import pgettext, pgettext_lazy
 from ...api.actions import actions
 from ...downloads.formats import formats
 from ...field_types import Json, dump_json_as_sent, field_types
-from ...filters import And, Comparison, Condition, Or
+from ...filters import And, Comparison, Condition, Near, Or
 from ...filters.operators import Operand, Operator, operators
 from ...messages import shorten
 from ...messages.bidi import show_bidi_controls
@@ -41,6 +41,7 @@ from .question import (
     BETWEEN,
     CHOSEN_VALUE,
     IS_EMPTY,
+    NEAR,
     NOT_EMPTY,
     OF_TABLE,
     OPERATORS,
@@ -113,9 +114,10 @@ class _ChipBuilder:
                 )
                 yield Chip(text, write_change(f"-{condition.parameter}", value))
         for each in query.filters:
-            kept = [other for other in query.filters if other is not each]
-            rest = [dump_json_as_sent(format_filters(kept))] if kept else []
-            yield Chip(self.describe(each), write_change("filters", *rest))
+            kept = format_filters([other for other in query.filters if other is not each])
+            rest = [dump_json_as_sent(kept)] if kept else []
+            change = write_change("filters", *rest) if not isinstance(each, Near) else "geo="
+            yield Chip(self.describe(each), change)
         if query.search.sort:
             arrows = {False: "↑", True: "↓"}
             keys = [
@@ -159,6 +161,10 @@ class _ChipBuilder:
             is_and, is_joined = isinstance(condition, And), True
             word = pgettext("conditions", " and ") if is_and else pgettext("conditions", " or ")
             phrase = join_phrases(word, parts)
+        elif isinstance(condition, Near):
+            words = _("Within %(kilometers)s km of %(latitude)s, %(longitude)s")
+            numbers = {name: format_number(f"{getattr(condition, name):.15g}") for name in NEAR}
+            return compose_phrase(words, **{name: mark_text(n) for name, n in numbers.items()})
         else:
             name = condition.field
             if isinstance(condition, Comparison):

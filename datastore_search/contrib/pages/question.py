@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import lru_cache
 from itertools import zip_longest
+from typing import cast
 from urllib.parse import parse_qsl, urlencode
 
 from django.http import QueryDict
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
+from rest_framework.exceptions import ValidationError
 
-from ...api.parameters import parse_json
+from ...api.actions.search import build_query
+from ...api.parameters import ConditionParameters, parse_json
 from ...field_types import (
     Json,
     Operators,
@@ -30,6 +33,7 @@ from ...filters import (
     Condition,
     FiltersParser,
     In,
+    Near,
     Or,
     TypedFields,
     compile_conditions,
@@ -106,11 +110,13 @@ def apply_change(sent: QueryDict, names: Sequence[str]) -> list[Pair]:
     Of the ``names`` of columns, some may be checked: the fewer of the shown and hidden are listed.
     """
     change = parse_qsl(sent.get(CHANGE, ""), keep_blank_values=True)
+    if near := {name: str(sent[name]) for name in NEAR if sent.get(name)}:
+        change.append(("geo", dump_json_as_sent({**near, "fields": sent.getlist(PLACE)})))
     if checked := set(sent.getlist("shown")):
         shown = [("fields", quote_name(name)) for name in names if name in checked]
         hidden = [("hide", name) for name in names if name not in checked]
         change += hidden if len(hidden) < len(shown) else shown
-    given, replaced = {*change}, {CHANGE, "shown", *(name for name, _value in change)}
+    given, replaced = {*change}, {CHANGE, "shown", PLACE, *NEAR, *(name for name, _value in change)}
     pairs = [(name, value) for name in sent if name not in replaced for value in sent.getlist(name)]
     kept = [(name, value) for name, value in pairs if (f"-{name}", value) not in given]
     return [*kept, *(pair for pair in change if pair[1] and not pair[0].startswith("-"))]
@@ -120,19 +126,20 @@ def apply_change(sent: QueryDict, names: Sequence[str]) -> list[Pair]:
 
 
 def build_query_parameters(query: Query) -> dict[str, str]:
-    """Write ``q``, ``filters`` and ``sort`` as the API takes them; empty ones are left out."""
+    """Write the conditions and the order as the API takes them; empty ones are left out."""
     filters = format_filters(query.filters)
     parameters = {
         "q": query.q,
         "filters": dump_json(filters) if filters else "",
+        "geo": dump_json_as_sent(asdict(query.near)) if query.near else "",
         "sort": ",".join(map(format_sort_key, query.sort)),
     }
     return {name: value for name, value in parameters.items() if value}
 
 
 def format_filters(conditions: Sequence[Condition]) -> Mapping[str, Json]:
-    """Write conditions as ``filters``, which ``parse_filters`` reads as the same conditions."""
-    members = [_format_condition(condition) for condition in conditions]
+    """Write conditions as ``parse_filters`` reads them, but not the one of ``geo``."""
+    members = [member for each in conditions if (member := _format_condition(each))]
     merged = {name: operand for each in members for name, operand in each.items()}
     return merged if len(merged) == len(members) else {"$and": members}
 
@@ -149,6 +156,8 @@ def _format_condition(condition: Condition) -> Mapping[str, Json]:
             return {_escape_name(condition.field): {"in": values} if among_objects else values}
         case Comparison():
             return {_escape_name(condition.field): {condition.operator: condition.value}}
+        case Near():
+            return {}
 
 
 def _escape_name(name: str) -> str:
@@ -320,7 +329,10 @@ EMBED = "embed"
 #: Parameters that say how the table shows the records, not which ones.
 OF_TABLE = ("sort", "fields", "hide", "first", "columns", "limit", CHOSEN_VALUE, EMBED)
 
-_SINGLE = ("q", "filters", "limit", "columns", "find")
+#: The inputs of ``geo``, and its fields.
+NEAR, PLACE = ("latitude", "longitude", "kilometers"), "place"
+
+_SINGLE = ("q", "filters", "geo", "limit", "columns", "find")
 _KNOWN = {*_SINGLE, "sort", "fields", "hide", "first", "facet", EMBED}
 _POSITION = re.compile(r"[1-9][0-9]{0,4}")
 
@@ -337,7 +349,7 @@ class PageQuery:
     A parsed address.
 
     ``search`` is what it asks of the records: its filters come from single parameters, which are
-    the ``conditions``, and from the API's parameter, which are the ``filters``.  ``fields`` are the
+    the ``conditions``, and from the API's, which are the ``filters``.  ``fields`` are the
     chosen columns, if any; ``hidden`` are left out and ``first`` come first; ``facets`` are the
     fields whose facets are wanted, of which the first has values with the text ``find``.
     ``first_column`` counts columns from 1.  ``errors`` concern more than one condition.
@@ -414,8 +426,8 @@ def list_shared_parameters(query: PageQuery) -> list[Pair]:
     written = [each for each in query.conditions if not field_types[each.field.type].is_text]
     left_out = {"filters", *(each.parameter for each in written)}
     pairs = [pair for pair in query.query_string.pairs if pair[0] not in left_out]
-    if conditions := (*join_conditions(written), *query.filters):
-        pairs.append(("filters", dump_json_as_sent(format_filters(conditions))))
+    if filters := format_filters((*join_conditions(written), *query.filters)):
+        pairs.append(("filters", dump_json_as_sent(filters)))
     return pairs
 
 
@@ -459,6 +471,7 @@ class PageQueryParser:
             if operator and self._check_names([field])
         )
         filters, sort = self._parse_filters(single["filters"]), self._parse_sort()
+        filters += self._parse_geo(single["geo"]) if single["geo"] else ()
         listed = [
             split_names(text, len(self._fields) + 1) for text in self._values.get("fields", ())
         ]
@@ -503,6 +516,18 @@ class PageQueryParser:
             self._add_error(error)
             return ()
         return conditions
+
+    def _parse_geo(self, text: str) -> tuple[Condition, ...]:
+        try:
+            conditions = build_query(ConditionParameters.parse({"geo": text})).filters
+            compile_conditions(conditions, self._typed_fields)
+        except ValidationError as error:
+            self._errors += map(str, cast("dict[str, list[str]]", error.detail)["geo"])
+        except InvalidParameters as error:
+            self._add_error(error)
+        else:
+            return conditions
+        return ()
 
     def _parse_sort(self) -> tuple[SortKey, ...]:
         keys: dict[str, SortKey] = {}

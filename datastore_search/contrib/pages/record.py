@@ -88,7 +88,7 @@ class RecordView(ResourcePageView):
         sent = [("resource_id", str(resource.pk)), ("filters", filters_of_id)]
         return {
             "beside": beside,
-            "drawing": drawn.get("drawing"),
+            "drawn": drawn,
             "record_name": mark_text(shown, column.value_language if column and has_name else ""),
             "is_complete": profiles is not None,
             "members": [

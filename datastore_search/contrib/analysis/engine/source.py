@@ -21,7 +21,7 @@ from psycopg import sql
 from ....database.statements import execute
 from ....database.tables import name_record_table
 from ....field_types import FieldType, field_types
-from ....filters import And, Clause, Condition, In, Or, TypedFields, compose
+from ....filters import And, Clause, Condition, In, Near, Or, TypedFields, compose
 from ....filters.names import ID
 from ....filters.operators import ID_TYPE, Comparing, DuckDBField, Folding, operators
 from ....guards.cache import BoundedCache
@@ -105,7 +105,7 @@ class Source:
         self.read, self.query, self._can_wait = read, query, can_wait and not self.max_seconds
         seconds = self.max_seconds or read.session.timeout_ms / 1000 or 60.0
         self._deadline = monotonic() + seconds
-        named = [*names, *_list_fields(query.filters)]
+        named = [*names, *_list_fields(query.filters, read.fields)]
         types = read.relation.types
         self._ordered = [*dict.fromkeys(ordered)]
         self._names = [*dict.fromkeys(name for name in named if name in types)]
@@ -321,10 +321,15 @@ class Source:
         return f"_id IN (FROM {table})", []
 
 
-def _list_fields(conditions: Iterable[Condition]) -> list[str]:
+def _list_fields(conditions: Iterable[Condition], fields: TypedFields) -> list[str]:
     listed: list[str] = []
     for each in conditions:
-        listed += _list_fields(each.conditions) if isinstance(each, And | Or) else [each.field]
+        if isinstance(each, And | Or):
+            listed += _list_fields(each.conditions, fields)
+        elif isinstance(each, Near):
+            listed += each.choose_fields(fields)
+        else:
+            listed.append(each.field)
     return listed
 
 
@@ -337,6 +342,12 @@ _LETTERS = (
 )
 _LETTERS_I = "iIıİ"
 _START_SECONDS = 20.0
+
+#: As ``datastore_search_is_near`` of PostgreSQL.
+_IS_NEAR = (
+    "power(sin(radians({0} - {2}) / 2), 2)"
+    " + cos(radians({3})) * cos(radians({0})) * power(sin(radians({1} - {4}) / 2), 2) <= {5}"
+)
 
 
 @dataclass(slots=True)
@@ -361,6 +372,16 @@ class Conditions:
                 return None
             word = " AND " if isinstance(condition, And) else " OR "
             return f"({word.join(map(str, parts))})"
+        if isinstance(condition, Near):
+            place = condition.choose_fields(self.fields)
+            y, x = (self.columns.get(name) for name in (place.lat, place.lon))
+            box = self.compile(condition.build_box(place)) if y and x else None
+            if not (y and x and box):  # as of numbers without a type of DuckDB's
+                return None
+            degrees = [f"least(greatest({each.value}::float8, -180), 180)" for each in (y, x)]
+            latitude, *others = condition.list_operands()
+            marks = map(self.bind, (latitude, latitude, *others))
+            return f"({box} AND {_IS_NEAR.format(*degrees, *marks)})"
         name, is_id = condition.field, condition.field == ID
         kind = ID_TYPE if is_id else field_types[self.fields.types[name]]
         operator = "in" if isinstance(condition, In) else condition.operator

@@ -14,6 +14,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from ....downloads.xml_rows import clean_xml
+from ....filters.places import list_degree_fields
 from ....messages.bidi import show_bidi_controls
 from ....messages.parameters import InvalidParameter
 from ...analysis.errors import InvalidChartChoice, UngroupableField, UnsupportedOption
@@ -28,7 +29,6 @@ from ..columns import (
     list_facet_fields,
     list_useful,
 )
-from ..maps.places import list_degree_fields
 from ..question import Pair
 from ..values import Phrase, capitalize_phrase, compose_phrase, join_list, mark_text
 from .periods import TextPeriods

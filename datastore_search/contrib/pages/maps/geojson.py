@@ -18,19 +18,10 @@ from django.utils.translation import gettext_lazy as _
 from ....api.parameters import FieldNameField
 from ....downloads.dump import Dump, join_blocks
 from ....field_types import get_field_type
-from ....messages import shorten
-from ....messages.parameters import InvalidParameter, UnknownField
+from ....filters.places import PlaceFields, check_place_fields
 from ....messages.search import UnwritableFile
-from ....search import ID, RecordCopy, find_profiles
-from .places import (
-    GEOMETRIES,
-    NUMBERS,
-    PlaceFields,
-    build_point,
-    find_place_fields,
-    list_degree_fields,
-    read_geometry,
-)
+from ....search import ID, RecordCopy
+from .places import build_point, read_geometry
 
 _JSON_NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 
@@ -55,13 +46,6 @@ class NoPlaces(UnwritableFile):
     message = _(
         "GeoJSON needs a field with GeoJSON, or two fields with degrees of latitude and longitude."
         " Name them with “geometry”, or with “lat” and “lon”."
-    )
-
-
-class UnsuitablePlaceField(InvalidParameter):
-    message = _(
-        "Field “%(field)s” is of type %(type)s. Degrees are numbers, and a geometry is JSON or"
-        " text."
     )
 
 
@@ -116,25 +100,12 @@ def write_geojson(dump: Dump) -> Generator[bytes]:
 
 def _find_place(dump: Dump) -> PlaceFields:
     """Find the fields that are named, or those whose names and profiles are of places."""
-    types = dump.read.relation.types
     sent = PlaceFields(*(dump.parameters.get(name, "") for name in PARAMETERS))
-    for parameter, name in sent._asdict().items():
-        suitable = GEOMETRIES if parameter == "geometry" else NUMBERS
-        if name and name not in types:
-            raise UnknownField(parameter=parameter, field=shorten(name, 100))
-        if name and types[name] not in suitable:
-            raise UnsuitablePlaceField(parameter=parameter, field=name, type=types[name])
-    if sent.geometry:
-        return PlaceFields(geometry=sent.geometry)
-    if sent.lat and sent.lon:
-        return sent
-    if any(sent):  # one of a pair
+    check_place_fields(sent, dump.read.relation.types)
+    place = sent if any(sent) else dump.read.place_fields
+    if place is None or not (place.geometry or all(place[:2])):
         raise NoPlaces
-    degrees = list_degree_fields(types)
-    found = find_place_fields(types, find_profiles(dump.read, degrees) or {})
-    if not found:
-        raise NoPlaces
-    return found
+    return PlaceFields(geometry=place.geometry) if place.geometry else place
 
 
 def _dump_number(cell: str) -> str:

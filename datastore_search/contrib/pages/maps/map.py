@@ -17,6 +17,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import get_language, pgettext
 from django.utils.translation import gettext as _
 
+from ....filters.places import MAX_LATITUDE, MAX_LONGITUDE
 from ....messages.bidi import show_bidi_controls
 from ....messages.numbers import format_count
 from ....models.base import exclude_from_atomic_requests
@@ -28,8 +29,6 @@ from ..question import QueryString
 from ..values import Phrase, compose_phrase, format_number, mark_text, write_language
 from .places import (
     GRID_CELLS,
-    MAX_LATITUDE,
-    MAX_LONGITUDE,
     MapData,
     MapParser,
     MapPlace,

@@ -8,16 +8,15 @@ that no more than the cells are ever in memory.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import Any, NamedTuple
+from typing import Any
 
-from ....field_types import NotOfType, dump_json_as_sent, field_types, refuse_constant
+from ....field_types import NotOfType, dump_json_as_sent, refuse_constant
 from ....filters import Comparison, Condition
-from ....filters.words import remove_diacritics
+from ....filters.places import GEOMETRIES, MAX_LATITUDE, MAX_LONGITUDE, find_place_fields
 from ....messages import shorten
 from ....messages.numbers import format_count
 from ....search import ID, ConsistentRead, Profiles, Query, read_answer
@@ -27,84 +26,6 @@ from ..columns import Column, find_column, find_name
 from ..question import Pair, QueryString
 from ..records import encode_key, list_key_fields, parse_record, write_name
 from ..values import format_number
-
-MAX_LATITUDE, MAX_LONGITUDE = 90, 180
-
-#: Words of names, without accents and in lower case, in some languages.
-_LATITUDE = re.compile("lat|latitude|latitud|latitudine|breite|breitengrad|vi|lintang|العرض")
-_LONGITUDE = re.compile(
-    "lon|lng|long|longitude|longitud|longitudine|lange|langengrad|laenge|laengengrad|kinh|bujur"
-    "|الطول"
-)
-_GEOMETRY_NAME = re.compile(
-    "geometry|geom|geojson|geo_shape|geoshape|shape|the_geom|wkb_geometry|géometrie|geometrie"
-    "|geometria|geopoint|geo_point"
-)
-
-#: The types of fields with GeoJSON.
-GEOMETRIES = frozenset({"json", "text"})
-NUMBERS = frozenset(name for name, kind in field_types.items() if kind.is_number)
-
-#: Words in ``siteLat``, ``site_lat`` and ``Vĩ độ``.
-_WORD = re.compile(r"[^\W\d_]+")
-_HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
-
-
-class PlaceFields(NamedTuple):
-    """The names of the fields with the places of records: a pair with degrees, or GeoJSON."""
-
-    lat: str = ""
-    lon: str = ""
-    geometry: str = ""
-
-
-def list_degree_fields(types: Mapping[str, str]) -> list[str]:
-    """List the fields of numbers whose names are of latitudes or longitudes."""
-    return [
-        name
-        for name, kind in types.items()
-        if kind in NUMBERS and any(any(_find_rest(name, each)) for each in (_LATITUDE, _LONGITUDE))
-    ]
-
-
-def find_place_fields(types: Mapping[str, str], profiles: Profiles) -> PlaceFields | None:
-    """
-    Find the first pair of latitude and longitude, such as ``start_lat`` and ``start_lon``.
-
-    Without one, find the first field whose name is one of GeoJSON.
-    """
-
-    def is_within(name: str, size: int) -> bool:
-        profile = profiles.get(name, {})
-        try:
-            return float(profile["min"]) >= -size and float(profile["max"]) <= size
-        except (KeyError, TypeError, ValueError, OverflowError):
-            return True
-
-    names = [name for name in types if types[name] in NUMBERS]
-    longitudes = {
-        rest: name
-        for name in reversed(names)
-        for rest in _find_rest(name, _LONGITUDE)
-        if is_within(name, MAX_LONGITUDE)
-    }
-    for name in names:
-        for rest in _find_rest(name, _LATITUDE):
-            if rest in longitudes and is_within(name, MAX_LATITUDE):
-                return PlaceFields(name, longitudes[rest])
-    for name, kind in types.items():
-        if kind in GEOMETRIES and _GEOMETRY_NAME.fullmatch(name.strip().casefold()):
-            return PlaceFields(geometry=name)
-    return None
-
-
-def _find_rest(name: str, words: re.Pattern[str]) -> Iterator[tuple[str, ...]]:
-    """Find the other words of a name that has one of some words."""
-    found = _WORD.findall(remove_diacritics(_HUMP.sub(" ", name)).casefold())
-    for position, word in enumerate(found):
-        if words.fullmatch(word):
-            yield (*found[:position], "", *found[position + 1 :])
-
 
 # GeoJSON ------------------------------------------------------------------------------------------
 

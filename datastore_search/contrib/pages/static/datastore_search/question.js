@@ -1,6 +1,6 @@
 /*
- * Ask another question without loading the page again, move columns by drag, and suggest values for
- * the search.  Where something fails, the browser opens the address, as it does without this script.
+ * Ask another question without loading the page again, move columns by drag, fill in the position of
+ * the user, and suggest values for the search.  Where something fails, the browser opens the address, as it does without this script.
  */
 "use strict";
 
@@ -125,6 +125,22 @@
         }
     });
 
+    // Near here ------------------------------------------------------------------------------------
+
+    listen("click", ({ target }) => {
+        if (target.matches("[data-position]")) {
+            const { form } = target;
+            const fill = ({ coords }) => {
+                form.elements.latitude.value = coords.latitude.toFixed(4);
+                form.elements.longitude.value = coords.longitude.toFixed(4);
+                form.requestSubmit(form.elements.set);
+            };
+            navigator.geolocation.getCurrentPosition(fill, () => {
+                find("[role=status]", form).textContent = target.dataset.position;
+            });
+        }
+    });
+
     // Columns by drag ------------------------------------------------------------------------------
 
     const MOVE = '[value^="first="]'; // of the button "Move first", which names its column first
@@ -174,9 +190,10 @@
     let timer;
     let isAsking;
 
-    /** Show the button that adds a condition; make the search a combobox if the page has a list. */
+    /** Show the buttons of scripts; make the search a combobox if the page has a list. */
     function prepareSearch() {
         find("[data-copy]")?.removeAttribute("hidden");
+        find("[data-position]")?.toggleAttribute("hidden", !navigator.geolocation);
         list = find("#q-values");
         if (list) {
             input = find("#q");
