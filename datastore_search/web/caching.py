@@ -82,7 +82,9 @@ class Validators:
         return validators._with_etag(request, resource.version, parts)
 
     @classmethod
-    def from_state(cls, state: object, request: HttpRequest, *parts: object) -> Validators:
+    def from_state(
+        cls, state: object, request: HttpRequest, *parts: object, vary: tuple[str, ...] = ()
+    ) -> Validators:
         """
         Build the validators of an answer about public resources, which is the same for everyone.
 
@@ -91,7 +93,7 @@ class Validators:
 
         Raises: ``NotModified`` when the client has this answer already.
         """
-        validators = cls("", None, private=False, vary=(), key=CATALOGUE_KEY)
+        validators = cls("", None, private=False, vary=vary, key=CATALOGUE_KEY)
         return validators._with_etag(request, state, parts)
 
     def _with_etag(self, request: HttpRequest, version: object, parts: object) -> Validators:

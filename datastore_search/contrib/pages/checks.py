@@ -1,16 +1,22 @@
-"""System check of the template in which a portal puts the pages."""
+"""System checks of the template in which a portal puts the pages, and of the areas of maps."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import Any
 
 from django.apps import AppConfig
 from django.core.checks import CheckMessage, Tags, Warning, register
+from django.db import DatabaseError, router
 from django.template import Context, TemplateDoesNotExist, TemplateSyntaxError, engines
 from django.template.backends.django import DjangoTemplates
 from django.template.base import Template, VariableNode
 from django.template.loader_tags import BlockNode, ExtendsNode
+
+from ...models import Field, Resource
+from .conf import conf
+from .maps.places import GEOMETRIES, find_place_fields
 
 _BASE = "datastore_search/base.html"
 
@@ -35,6 +41,20 @@ def check_base_template(
                 text = f"The template {_BASE} has no block “{name}”, which pages fill."
                 hint = f"Put {{% block {name} %}}{{% endblock %}} into it, within a shown block."
                 yield Warning(text, hint=hint, id="datastore_search.W016")
+
+
+@register(Tags.database)
+def check_areas(databases: Sequence[str] | None = None, **_options: Any) -> Iterator[CheckMessage]:
+    """Require a field with GeoJSON of each resource that holds areas."""
+    is_asked = router.db_for_read(Resource) in (databases or ())
+    for name in conf.MAP_TILES.get("areas", "").split() if is_asked else ():
+        with suppress(DatabaseError):  # before the first migration
+            fields = Field.objects.filter(resource__in=Resource.objects.named(name))
+            kinds = dict(fields.filter(type__in=GEOMETRIES).values_list("name", "type"))
+            if not find_place_fields(kinds, {}):
+                text = f"Maps have no areas of “{name}”, which is not a resource with GeoJSON."
+                hint = "Load it with a field “geometry”, or correct DATASTORE_SEARCH_MAP_TILES."
+                yield Warning(text, hint=hint, id="datastore_search.W027")
 
 
 def _find_blocks(template: Template) -> dict[str, set[str]]:

@@ -29,7 +29,8 @@ class PagesSettings(Settings):
         "[Map tiles](../how-to/deploy.md#map-tiles): their address as `url`, with `{z}`, "
         "`{x}` and `{y}`, and their `attribution` (HTML, shown unescaped). Without them, "
         "pages request nothing from other sites. `outlines` names what maps show else: "
-        "`land borders names`, less what your state draws otherwise.",
+        "`land borders names`, less what your state draws otherwise. `areas` names the "
+        "resources with [areas of the portal](../how-to/deploy.md#areas-of-the-portal).",
     )
 
 

@@ -142,7 +142,8 @@ class QuestionDrawing(ABC, Generic[Shown, Data]):
         }
         if context["drawing"] is None:
             return SafeString()
-        return SafeString(clean_xml(render_to_string(f"datastore_search/{self.name}.svg", context)))
+        name = getattr(context["drawing"], "name", self.name)
+        return SafeString(clean_xml(render_to_string(f"datastore_search/{name}.svg", context)))
 
     def describe_source(self) -> list[str]:
         """Say below a file, line by line, where its figures are from and when they changed."""
@@ -182,10 +183,11 @@ class DrawingView(ResourcePageView):
         self, read: ConsistentRead, query: PageQuery, columns: Sequence[Column]
     ) -> dict[str, Any] | HttpResponse:
         """Show the drawing, or send it as a file, which is kept; both are made within a slot."""
-        resource, name = read.resource, self.request.GET.get("format", "")
+        name = self.request.GET.get("format", "")
         sent = tuple((key, *values) for key, values in self.request.GET.lists())
         address = self.request.build_absolute_uri(self.request.path)
-        key = (read.version_key, self.drawing_class.name, get_language(), address, sent)
+        versions = (read.version_key, *self.area_versions)
+        key = (versions, self.drawing_class.name, get_language(), address, sent)
         file = _files.get(key)
         if file is None:
             self.held.enter_context(read.session.hold_slot())
@@ -204,7 +206,7 @@ class DrawingView(ResourcePageView):
                 f'attachment; filename="{self.drawing_class.name}.{name}"'
             )
             response["X-Content-Type-Options"] = "nosniff"
-            set_cache_headers(self.request, response, private=resource.private, vary=("Cookie",))
+            set_cache_headers(self.request, response, private=self.is_private, vary=("Cookie",))
             return response
         search = replace(query.search, sort=())
         # What is proposed goes with the question, what was sent stays.

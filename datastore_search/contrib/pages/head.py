@@ -26,6 +26,7 @@ from ...messages.numbers import format_count
 from ...models import Field
 from ...search import ID, ConsistentRead
 from ...web.addresses import find_path, reverse_in_locale
+from .charts.query import MAP
 from .columns import (
     MAX_PROFILED_LENGTH,
     Column,
@@ -35,7 +36,8 @@ from .columns import (
     list_facet_fields,
     profile_columns,
 )
-from .maps.places import has_map
+from .maps.areas import propose_areas
+from .maps.places import find_place_fields
 from .page import ResourcePageView, add_query_string
 from .question import (
     BETWEEN,
@@ -379,9 +381,13 @@ def describe_head(question: PageQuestion, present: str) -> dict[str, Any]:
         tabs.append(("compare", _("Compare"), path + drawn))
     profiles = question.field_profiles
     if (path := find_path(request, "map", resource.pk)) and (
-        has_map(question.columns, profiles) or request.path.endswith("/map/")
+        find_place_fields(question.read.relation.types, profiles) or request.path.endswith("/map/")
     ):
         tabs.append(("map", _("Map"), path + drawn))
+    elif path and (by := propose_areas(question.read, question.columns, profiles)):
+        areas = query.query_string.remove(*OF_TABLE)
+        path = reverse_in_locale(request, "chart", resource.pk)
+        tabs.append(("map", _("Map"), path + areas.replace("as", MAP).replace("by", by).query))
     tabs.append(("about", pgettext("page", "About"), about + whole.query))
     suggestions = []
     path = find_path(request, "action", "datastore_suggest")

@@ -42,6 +42,7 @@ from ...web.languages import choose_language_codes, get_own_name
 from ...web.views import ResourceWebView, WebView
 from .columns import Column, build_columns
 from .conf import conf
+from .maps.areas import list_area_resources
 from .question import (
     CHANGE,
     EMBED,
@@ -265,14 +266,28 @@ class ResourcePageView(ResourceWebView, PageView):
     def answer(self, read: ConsistentRead) -> HttpResponse:
         resource = read.resource
         self.check_may_read(resource)
+        areas = list_area_resources(read.session.client) if conf.MAP_TILES.get("areas") else []
+        self.area_versions = [(str(each.pk), each.version) for each in areas]
+        self.is_private = any(each.private for each in (resource, *areas))
         validators = None
         # For a user who is signed in, a page may show more than its records decide.
         if conf.PAGES_VERSION and not self.request.user.is_authenticated:
             # A browser that has the page keeps its policy.
             policy = list_frame_ancestors() if self.is_embedded else ()
-            validators = Validators.from_resource(
-                resource, self.request, conf.PAGES_VERSION, *policy, vary=_VARY
-            )
+            if conf.MAP_TILES.get("areas") and not self.is_private:
+                state = [resource.version, *self.area_versions]
+                validators = Validators.from_state(
+                    state, self.request, conf.PAGES_VERSION, *policy, vary=_VARY
+                )
+            else:
+                validators = Validators.from_resource(
+                    resource,
+                    self.request,
+                    conf.PAGES_VERSION,
+                    *policy,
+                    *self.area_versions,
+                    vary=_VARY,
+                )
         self.status, self.link = HTTPStatus.OK, ""
         if CHANGE in self.request.GET:
             changed = apply_change(self.request.GET, list(resource.types))
@@ -292,7 +307,7 @@ class ResourcePageView(ResourceWebView, PageView):
             own = {"resource": resource, "title": str(resource)}
             template = f"embedded_{self.template}" if self.is_embedded else self.template
             response = self.render_page(
-                template, own | context, private=resource.private, status=self.status
+                template, own | context, private=self.is_private, status=self.status
             )
         sections = chain.from_iterable(context.get("sections", {}).values())
         parts = [context, *(section for _template, section in sections)]

@@ -18,7 +18,7 @@ from ...search import ID, ConsistentRead, Query, find_profiles, read_answer
 from ...web.addresses import find_search_path, reverse_in_locale
 from .columns import MAX_NAME_LENGTH, MAX_PROFILED_FIELDS, Column, find_name
 from .maps.map import Map
-from .maps.places import has_map
+from .maps.places import find_place_fields
 from .page import ResourcePageView, add_query_string
 from .question import PageQuery
 from .records import (
@@ -74,7 +74,8 @@ class RecordView(ResourcePageView):
         marker = Marker(read, asked, " ".join(map(str, record.values()))) if asked else None
         filters = decode_key(resource, key) or ()
         own = PageQuery(query.query_string, Query(limit=None, filters=filters))
-        drawn = Map(read, own, columns, {}, "../../").describe() if has_map(columns, {}) else {}
+        has_place = find_place_fields(read.relation.types, {})
+        drawn = Map(read, own, columns, {}, "../../").describe() if has_place else {}
         texts = [each.name for each in columns if each.type.is_text]
         is_chosen = any(each.is_name for each in columns)
         profiles = {} if is_chosen else find_profiles(read, texts[:MAX_PROFILED_FIELDS])

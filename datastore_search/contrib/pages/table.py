@@ -40,7 +40,7 @@ from .columns import (
     profile_columns,
 )
 from .head import build_chips, describe_head
-from .maps.places import has_map
+from .maps.places import find_place_fields
 from .page import Parameters, ResourcePageView, add_query_string
 from .question import (
     EMBED,
@@ -318,9 +318,9 @@ class ResourceView(ResourcePageView):
         context["total"] = format_count(table.total)
         context["sizes"] = PAGE_SIZES
         if table.total:
-            has_places = has_map(columns, question.field_profiles)
+            place = find_place_fields(read.relation.types, question.field_profiles)
             context["download_groups"] = list_downloads(
-                self.request, resource, query, table, has_places=has_places
+                self.request, resource, query, table, has_places=place is not None
             )
         self.link = ResourceAddresses(self.request).build_link_header(resource.pk)
         return context | self.describe_embedding(query.query_string.pairs, str(resource))

@@ -25,6 +25,7 @@ from ....messages.numbers import format_count
 from ....search import ConsistentRead, Query
 from ...analysis.errors import TooManyChartGroups
 from ..drawings import DrawingView, File, Option, QuestionDrawing, list_options
+from ..maps.areas import AreaFigures, read_area_figures
 from ..question import Pair, QueryString
 from ..values import (
     Phrase,
@@ -38,12 +39,13 @@ from ..values import (
     mark_text,
     write_language,
 )
-from .data import OTHERS, ChartData, Group, Point, Value, read_chart
+from .data import OTHERS, ChartData, Figure, Group, Point, Value, list_values, read_chart
 from .query import (
     FIGURES,
     FORMS,
     GROUPED,
     LINES,
+    MAP,
     RANGES,
     SHARES,
     STACKED,
@@ -485,8 +487,14 @@ class Chart(QuestionDrawing[ChartQuery, ChartData]):
         "no_field": gettext_lazy("No field suits a chart."),
     }
 
+    #: The areas of a map.
+    areas: AreaFigures | None = None
+
     def read(self, read: ConsistentRead, query: Query, shown: ChartQuery) -> ChartData | None:
         """Read the figures, in the proposed steps where the chosen ones are too many."""
+        if shown.form == MAP:
+            self.areas = read_area_figures(read, query, shown)
+            return self.areas.data
         try:
             data = read_chart(read, query, shown)
         except TooManyChartGroups:
@@ -512,15 +520,24 @@ class Chart(QuestionDrawing[ChartQuery, ChartData]):
         context |= {"chart": chart, "words": self.words}
         if not chart or not data:
             return context
-        labels = [each.marked_label.html for each in data.series]
-        colours = [colour for colour, _dashes in STYLES]
+        labels = [each.marked_label.html for each in data.series] if data.chart.split else []
+        labels = [escape(each) for each in self.areas.legend] if self.areas else labels
         return context | {
             "drawing": self.drawing,
-            "legend": list(zip(colours, labels, strict=False)) if data.chart.split else [],
+            "legend": [
+                (colour, label) for (colour, _dashes), label in zip(STYLES, labels, strict=False)
+            ],
             "summary": join_phrases(" ", list(self.summarize(chart, data))).html,
             "headings": list(self.list_headings(chart, data)),
             "rows": list(self.list_rows(chart, data)),
+            "unplaced": [self._describe_unplaced(chart, rows) for rows in (self.areas or ())[-2:]],
         }
+
+    def _describe_unplaced(self, chart: ChartQuery, rows: Sequence[Figure]) -> tuple[object, ...]:
+        """Count the records of values without an area, and link the first values."""
+        values = list_values(chart.by, [row.key for row in rows[:_MAX_NAMED_STEPS]])
+        number = format_count(sum(row.record_count for row in rows)) if rows else ""
+        return number, [(each, self.link(each)) for each in values], len(rows) > len(values)
 
     def summarize(self, chart: ChartQuery, data: ChartData) -> Iterator[Phrase]:
         """Say what is highest and lowest of all, what is left out, and what is no real figure."""
@@ -624,6 +641,7 @@ class Chart(QuestionDrawing[ChartQuery, ChartData]):
         chosen = {name: value for name, value in self.pairs if name not in proposed}
         labels = dict(zip(TEXTS, (_("Title"), _("Unit"), _("Note")), strict=True))
         return {
+            **({"present_tab": MAP} if self.areas else {}),
             "choices": [
                 (name, *choice, chosen.get(name, ""))
                 for name, choice in self.list_choices().items()
@@ -637,9 +655,13 @@ class Chart(QuestionDrawing[ChartQuery, ChartData]):
             ],
         }
 
-    def build_drawing(self, *, is_file: bool) -> Drawing | None:
+    def build_drawing(self, *, is_file: bool) -> object | None:
         if not self.shown or not self.data:
             return None
+        if self.areas:
+            from ..maps.map import draw_area_map  # noqa: PLC0415 - it imports this module
+
+            return draw_area_map(self, self.areas, is_file=is_file)
         if not is_file:
             return draw_chart(self.data, self.link)
         note = [self.shown.note] if self.shown.note else []

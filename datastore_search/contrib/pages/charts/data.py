@@ -261,7 +261,7 @@ def read_chart(read: ConsistentRead, query: Query, chart: ChartQuery) -> ChartDa
     )
 
 
-def _add(numbers: Iterable[Decimal]) -> Decimal:
+def add_numbers(numbers: Iterable[Decimal]) -> Decimal:
     return reduce(_EXACT.add, numbers, Decimal())
 
 
@@ -280,10 +280,10 @@ def _build_group(
     numbers = []
     for each in series:
         row, is_others = own.get(each.key), each.key == OTHERS and others
-        numbers.append(_add(others) if is_others else row.value if row else None)
+        numbers.append(add_numbers(others) if is_others else row.value if row else None)
     points = [build_point(chart, number) for number in numbers]
     if chart.form == SHARES:
-        whole = _add(point.value for point in points if point)
+        whole = add_numbers(point.value for point in points if point)
         points = [
             replace(point, share=point.value * 100 / whole) if point and whole else point
             for point in points
@@ -305,7 +305,7 @@ def _choose_groups(
         for key, own in found.items():
             numbers = [row.value for row in own.values() if row.value is not None]
             if numbers:
-                sizes[key] = _add(numbers) if chart.is_additive else max(numbers)
+                sizes[key] = add_numbers(numbers) if chart.is_additive else max(numbers)
         largest = sorted(sizes, key=lambda key: sizes[key], reverse=True)
         shown = [*largest, *(key for key in keys if key not in sizes)][:MAX_CATEGORIES]
     else:

@@ -56,13 +56,14 @@ STEPS = {
     EACH: gettext_lazy("each value"),
 }
 
-#: Forms of a chart whose groups are split, by the names of addresses.
-LINES, STACKED, SHARES, GROUPED = "lines", "stacked", "shares", "grouped"
+#: Forms of a chart whose groups are split or areas, by the names of addresses.
+LINES, STACKED, SHARES, GROUPED, MAP = "lines", "stacked", "shares", "grouped", "map"
 FORMS = {
     STACKED: gettext_lazy("stacked"),
     SHARES: gettext_lazy("shares of 100%"),
     GROUPED: gettext_lazy("side by side"),
     LINES: gettext_lazy("lines"),
+    MAP: gettext_lazy("map"),
 }
 
 #: Ranges of numbers where the profile proposes no width that ``datastore_aggregate`` takes.
@@ -154,7 +155,7 @@ class ChartQuery:
     def forms(self) -> list[str]:
         """The forms that it can have, the proposed one of figures that add up first, or last."""
         forms = [STACKED, SHARES] if self.split and self.is_additive else []
-        forms += [GROUPED] if self.split else []
+        forms += [GROUPED] if self.split else [MAP] if self.by.column.type.is_text else []
         return forms + ([] if self.by.has_categories else [LINES])
 
     @property

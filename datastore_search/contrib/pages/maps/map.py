@@ -6,10 +6,10 @@ import gzip
 import json
 import math
 import pathlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from itertools import chain
+from itertools import chain, zip_longest
 from typing import Any, NamedTuple
 
 from django.http import HttpRequest, HttpResponse
@@ -22,13 +22,15 @@ from ....messages.bidi import show_bidi_controls
 from ....messages.numbers import format_count
 from ....models.base import exclude_from_atomic_requests
 from ....search import ConsistentRead, Query
-from ..charts.chart import wrap_text, write_coordinate, write_text
+from ..charts.chart import Chart, wrap_text, write_coordinate, write_text
 from ..conf import conf
 from ..drawings import DrawingView, File, Option, QuestionDrawing, list_options
 from ..question import QueryString
 from ..values import Phrase, compose_phrase, format_number, mark_text, write_language
+from .areas import AreaFigures, list_layers, read_areas
 from .places import (
     GRID_CELLS,
+    MAX_SHAPES,
     MapData,
     MapParser,
     MapPlace,
@@ -63,11 +65,6 @@ class Name(NamedTuple):
 @lru_cache(maxsize=1)
 def _read_outlines() -> str:
     return gzip.decompress(_FILE.read_bytes()).decode()
-
-
-def list_layers() -> list[str]:
-    """List what maps show of ``land``, ``borders`` and ``names``."""
-    return conf.MAP_TILES.get("outlines", "land borders names").split()
 
 
 @exclude_from_atomic_requests
@@ -131,13 +128,20 @@ _NEARER, _MAX_NAMES = 0.7, 30
 _LINE, _CAPTION = 16, 18
 _THOUSAND = 1_000
 
+#: Degrees of a part of the globe below which points have a ground of the portal's areas.
+_MAX_GROUND_SPAN = 8.0
+
 #: Positions nearer than this to the one before are left out.
 _MIN_DISTANCE = 0.75
 
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A place as drawn: a circle, or a path of lines or areas; ``label`` is within the circle."""
+    """
+    A place as drawn: a circle, or a path of lines or areas; ``label`` is within the circle.
+
+    One of some ``kind`` is below the names of the map.
+    """
 
     text: str
     link: str
@@ -147,6 +151,7 @@ class Mark:
     label: str = ""
     path: str = ""
     is_area: bool = False
+    kind: str = ""
 
 
 @dataclass(slots=True)
@@ -165,6 +170,7 @@ class MapDrawing:
     lines: list[str] = field(default_factory=list)
     labels: SafeString = field(default_factory=SafeString)
     marks: list[Mark] = field(default_factory=list)
+    areas: list[Mark] = field(default_factory=list)
     bar: str = ""
     layers: Sequence[tuple[str, str]] = ()
     outlines_link: str = ""
@@ -175,6 +181,8 @@ class MapDrawing:
     captions: SafeString = field(default_factory=SafeString)
     top: int = 0
     full: int = 0
+    legend: Sequence[str] = ()
+    name: str = "map"
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,23 +214,43 @@ class _Projection:
         west, south = (west + east - width) / 2, (south + north - height) / 2
         return cls(west, south + height, west + width, south, scale, cosine, drawn_height)
 
+    @property
+    def span(self) -> float:
+        return max(self.east - self.west, self.north - self.south)
+
+    def crop(self, places: Iterable[MapPlace]) -> list[tuple[MapPlace, Position]]:
+        """List the places that are shown, each with the middle of the box around its part."""
+        found = []
+        for place in places:
+            xs, ys = zip(*(each for path in place.paths for each in path.positions), strict=True)
+            west, east = max(min(xs), self.west), min(max(xs), self.east)
+            south, north = max(min(ys), self.south), min(max(ys), self.north)
+            if west <= east and south <= north:
+                found.append((place, ((west + east) / 2, (south + north) / 2)))
+        return found
+
     def project(self, position: Position) -> tuple[float, float]:
         x = (position[0] - self.west) * self.scale * self.cosine
         return x, (self.north - position[1]) * self.scale
 
 
-def draw_map(data: MapData, title: str) -> MapDrawing | None:
-    positions = [each for place in data.places for path in place.paths for each in path.positions]
+def draw_map(
+    data: MapData, title: str, ground: Callable[[], Iterable[MapPlace]] = tuple
+) -> MapDrawing | None:
+    """Draw places, those without records where there are others; below points is a ``ground``."""
+    filled = [path for place in data.places if place.count for path in place.paths]
+    positions = [each for path in filled for each in path.positions]
     if not positions:
         return None
     projection = _Projection.of(positions)
+    is_small = projection.span < _MAX_GROUND_SPAN and len(positions) == len(data.places)
+    below = projection.crop(ground() if is_small else ())[:MAX_SHAPES]
     drawing = MapDrawing(title, write_language(data.title_language), projection.height)
     x, y = projection.project((0, 0))
     across, down = (projection.scale * each / SCALE for each in (projection.cosine, 1))
     drawing.outlines = f"matrix({across:.6g} 0 0 {down:.6g} {x:.6g} {y:.6g})"
     drawing.outline_width = f"{1 / math.sqrt(across * down):.3g}"
-    span = max(projection.east - projection.west, projection.north - projection.south)
-    step = next((each for each in reversed(_STEPS) if span / each <= _MAX_LINES), _STEPS[0])
+    step = next((n for n in reversed(_STEPS) if projection.span / n <= _MAX_LINES), _STEPS[0])
     for degrees in _list_multiples(projection.west, projection.east, step, MAX_LONGITUDE):
         at = write_coordinate(projection.project((degrees, 0))[0])
         drawing.lines.append(f"M{at} 0V{drawing.height}")
@@ -244,8 +272,9 @@ def draw_map(data: MapData, title: str) -> MapDrawing | None:
     shown, unit = (length * _THOUSAND, "m") if length < 1 else (length, "km")
     text = f"{format_number(f'{shown:.10g}')} {unit}"
     drawing.labels += write_text(str(end), 30, text, "end")
-    if "names" in list_layers():
-        _draw_names(drawing, projection)
+    names = read_names((get_language() or "")[:2]) if "names" in list_layers() else ()
+    own = [Name(middle, -math.inf, place.title, "") for place, middle in below]
+    _draw_names(drawing, projection, [*own, *names])
     largest = max(place.count for place in data.places)
     # Clusters side by side hardly hide each other.
     sides = zip(*map(projection.project, positions), strict=True)
@@ -253,11 +282,13 @@ def draw_map(data: MapData, title: str) -> MapDrawing | None:
     most = max(_MIN_LARGEST, min(_MAX_CLUSTER, _SHARE_OF_ROOM * room))
     drawing.marks = [
         mark
-        for place in data.places
+        for place, _middle in (*below, *projection.crop(data.places))
         for mark in _draw_place(place, projection.project, largest, most)
     ]
     # What is small is not below what is large.
     drawing.marks.sort(key=lambda mark: (not mark.is_area, bool(mark.radius)))
+    drawing.areas = [mark for mark in drawing.marks if mark.kind]
+    drawing.marks = [mark for mark in drawing.marks if not mark.kind]
     return drawing
 
 
@@ -272,13 +303,13 @@ def _write_degrees(degrees: float, positive: str, negative: str) -> str:
     return f"{digits}° {positive if degrees > 0 else negative}" if degrees else f"{digits}°"
 
 
-def _draw_names(drawing: MapDrawing, projection: _Projection) -> None:
+def _draw_names(drawing: MapDrawing, projection: _Projection, names: Iterable[Name]) -> None:
     """Write the names that have room, above the dots of cities."""
     zoom = math.log2(projection.scale * projection.cosine * 360 / _TILE) + _NEARER
     # The edges have degrees, and a corner has the scale.
     room = (44, 4, _WIDTH - 4, drawing.height - 20)
     taken: list[tuple[float, ...]] = [(_WIDTH - _MAX_BAR - 24, 0, math.inf, 40)]
-    for name in read_names((get_language() or "")[:2]):
+    for name in names:
         if name.zoom > zoom or len(taken) > _MAX_NAMES:
             break
         x, y = projection.project(name.position)
@@ -311,22 +342,26 @@ def _draw_place(
         size, unit = (_THOUSAND, "k") if place.count < _THOUSAND**2 else (_THOUSAND**2, "M")
         label = format_number(f"{place.count / size:.3g}") + unit
     label = label if len(label) * _HALF_LETTER <= radius else ""
-    text = f"{place.title} · {place.position}"
+    text = f"{place.title} · {place.position}" if place.position else place.title
     drawn: dict[bool, str] = {}
+    # An area needs fewer positions, and leaves out small islands.
+    distance, least = (2 * _MIN_DISTANCE, 3) if place.kind else (_MIN_DISTANCE, 1)
     for path in place.paths:
         positions: list[tuple[float, float]] = []
         for each in map(project, path.positions):
-            if not positions or math.dist(each, positions[-1]) >= _MIN_DISTANCE:
+            if not positions or math.dist(each, positions[-1]) >= distance:
                 positions.append(each)
-        if len(positions) > 1:
+        if len(positions) > least:
             points = (f"{write_coordinate(x)} {write_coordinate(y)}" for x, y in positions)
             line = f"M{'L'.join(points)}{'Z' if path.is_area else ''}"
             drawn[path.is_area] = drawn.get(path.is_area, "") + line
             continue
+        if place.kind and (drawn or path is not place.paths[-1]):
+            continue
         x, y = map(write_coordinate, positions[0])
-        yield Mark(text, place.link, x, y, write_coordinate(radius), label)
+        yield Mark(text, place.link, x, y, write_coordinate(radius), label, kind=place.kind)
     for is_area, drawn_path in drawn.items():
-        yield Mark(text, place.link, path=drawn_path, is_area=is_area)
+        yield Mark(text, place.link, path=drawn_path, is_area=is_area, kind=place.kind)
 
 
 # The map and its page -----------------------------------------------------------------------------
@@ -349,10 +384,6 @@ class Map(QuestionDrawing[MapQuery, MapData]):
         title = self.resource.local_title
         name = mark_text(show_bidi_controls(title.text), title.language)
         return compose_phrase(_("Map of %(resource)s"), resource=name)
-
-    @property
-    def outlines_link(self) -> str:
-        return f"{self.page_path}../outlines.svg"
 
     def describe(self) -> dict[str, Any]:
         context = {"title": self.title, "errors": self.errors, "shown": self.shown}
@@ -400,29 +431,16 @@ class Map(QuestionDrawing[MapQuery, MapData]):
             "inner_question": address.remove(*view).query,
             "tiles": conf.MAP_TILES,
             "layers": " ".join(list_layers()),
-            "outlines_link": self.outlines_link,
+            "outlines_link": f"{self.page_path}../outlines.svg",
         }
 
     def build_drawing(self, *, is_file: bool) -> MapDrawing | None:
-        drawing = draw_map(self.data, self.title.text) if self.data else None
-        if drawing:
-            # A file stands alone.
-            outlines = _read_outlines() if is_file or self.page_path is None else ""
-            drawing.layers = [
-                (layer, outlines.partition(f'id="{layer}" d="')[2].partition('"')[0])
-                for layer in list_layers()
-                if layer != "names"
-            ]
-            drawing.outlines_link = self.outlines_link
-        if drawing and is_file:
-            texts = [drawing.title, *self.describe_source()]
-            title, *notes = (wrap_text(text, _WIDTH / 1.1) for text in texts)
-            drawing.top = _CAPTION * len(title)
-            for number, line in enumerate([*title, *chain(*notes)], 1):
-                below = drawing.height if number > len(title) else -4
-                drawing.full = number * _CAPTION + below
-                drawing.captions += write_text("0", drawing.full, line, "start")
-        return drawing
+        def list_ground() -> list[MapPlace]:
+            areas = chain(*read_areas(self.client))
+            return [MapPlace(each.paths, each.name, "", "", "", kind="ground") for each in areas]
+
+        drawing = draw_map(self.data, self.title.text, list_ground) if self.data else None
+        return drawing and _complete_drawing(drawing, self, is_file=is_file)
 
     def list_files(self) -> dict[str, Callable[[], File]]:
         files, data = super().list_files(), self.data
@@ -446,6 +464,42 @@ class Map(QuestionDrawing[MapQuery, MapData]):
             return "application/json", json.dumps(sent)
 
         return {**files, PLACES: write_places}
+
+
+def draw_area_map(chart: Chart, found: AreaFigures, *, is_file: bool) -> MapDrawing | None:
+    """Draw the areas of a chart in the classes of their figures."""
+    places = []
+    for area, group, level in zip_longest(found.areas, found.data.groups, found.levels):
+        point, link = group and group.points[0], chart.link(group.value) if group else ""
+        text = f"{area.name}: {chart.write(point) if point else found.legend[-1]}"
+        kind, count = f"c{level or len(found.legend)}", group.record_count if group else 0
+        places.append(MapPlace(area.paths, text, "", link, link, count, kind))
+    drawing = draw_map(MapData(places, 0, 0), chart.title.text)
+    return drawing and _complete_drawing(drawing, chart, is_file=is_file)
+
+
+def _complete_drawing(
+    drawing: MapDrawing, owner: QuestionDrawing[Any, Any], *, is_file: bool
+) -> MapDrawing:
+    """Add the outlines and, to a file, its captions."""
+    # A file stands alone.
+    outlines = _read_outlines() if is_file or owner.page_path is None else ""
+    drawing.layers = [
+        (layer, outlines.partition(f'id="{layer}" d="')[2].partition('"')[0])
+        for layer in list_layers()
+        if layer != "names"
+    ]
+    drawing.outlines_link = f"{owner.page_path}../outlines.svg"
+    if is_file:
+        drawing.legend = owner.areas.legend if isinstance(owner, Chart) and owner.areas else ()
+        texts = [drawing.title, *owner.describe_source()]
+        title, *notes = (wrap_text(text, _WIDTH / 1.1) for text in texts)
+        drawing.top = _CAPTION * len(title)
+        for number, line in enumerate([*title, *chain(*notes)], 1):
+            below = drawing.height if number > len(title) else -4
+            drawing.full = number * _CAPTION + below
+            drawing.captions += write_text("0", drawing.full, line, "start")
+    return drawing
 
 
 class MapView(DrawingView):

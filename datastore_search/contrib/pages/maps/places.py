@@ -177,11 +177,6 @@ class MapParser:
         return MapQuery(latitude, longitude, geometry, title)
 
 
-def has_map(columns: Sequence[Column], profiles: Profiles) -> bool:
-    types = {column.name: column.type.name for column in columns}
-    return find_place_fields(types, profiles) is not None
-
-
 # The places of a map ------------------------------------------------------------------------------
 
 #: Records that are drawn one by one.
@@ -206,7 +201,7 @@ class MapPlace:
 
     ``link`` is that to the record, or to the map of the cluster alone; ``table_link`` leads to the
     records of a cluster.  Both are empty on a map without links.  ``position`` is latitude and
-    longitude as people read them.
+    longitude as people read them.  An area that values name has a ``kind``.
     """
 
     paths: tuple[Path, ...]
@@ -215,6 +210,7 @@ class MapPlace:
     link: str
     table_link: str
     count: int = 1
+    kind: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,7 +223,7 @@ class MapData:
     ``title_language`` is the titles' language; empty if it is unknown, or if they are numbers.
     """
 
-    places: tuple[MapPlace, ...]
+    places: Sequence[MapPlace]
     total: int
     missing: int
     is_clustered: bool = False
@@ -259,16 +255,8 @@ class MapReader:
         if column:
             filled = self._add_conditions(Comparison(column.name, "isnull", value=False))
             missing = total - self._count(filled)
-            places, size = [], 0
-            for text in self._read_texts(filled, MAX_SHAPES, column):
-                size += len(text)
-                if size > MAX_SHAPES_BYTES:
-                    break
-                record = parse_record(text)
-                geometry = record[column.name]
-                with suppress(ValueError, RecursionError):
-                    geometry = json.loads(geometry) if isinstance(geometry, str) else geometry
-                paths = tuple(list_paths(geometry))
+            places = []
+            for record, paths in self.read_shapes(filled, MAX_SHAPES, column):
                 if not paths:
                     missing += 1
                     continue
@@ -312,6 +300,21 @@ class MapReader:
             return found.total or 0
 
     # One by one -----------------------------------------------------------------------------------
+
+    def read_shapes(
+        self, query: Query, limit: int, column: Column, *others: Column
+    ) -> Iterator[tuple[Record, tuple[Path, ...]]]:
+        """Read records with the paths of their GeoJSON, as far as it is not too long."""
+        size = 0
+        for text in self._read_texts(query, limit, column, *others):
+            size += len(text)
+            if size > MAX_SHAPES_BYTES:
+                break
+            record = parse_record(text)
+            geometry = record[column.name]
+            with suppress(ValueError, RecursionError):
+                geometry = json.loads(geometry) if isinstance(geometry, str) else geometry
+            yield record, tuple(list_paths(geometry))
 
     def _read_texts(self, query: Query, limit: int, *columns: Column) -> Iterator[bytes]:
         names = [column.name for column in (*columns, self.shown.title) if column]
