@@ -385,9 +385,9 @@ def describe_head(question: PageQuestion, present: str) -> dict[str, Any]:
     ):
         tabs.append(("map", _("Map"), path + drawn))
     elif path and (by := propose_areas(question.read, question.columns, profiles)):
-        areas = query.query_string.remove(*OF_TABLE)
+        areas = whole.remove(*OF_TABLE).replace("as", MAP).replace("by", by)
         path = reverse_in_locale(request, "chart", resource.pk)
-        tabs.append(("map", _("Map"), path + areas.replace("as", MAP).replace("by", by).query))
+        tabs.append(("map", _("Map"), path + areas.query))
     tabs.append(("about", pgettext("page", "About"), about + whole.query))
     suggestions = []
     path = find_path(request, "action", "datastore_suggest")

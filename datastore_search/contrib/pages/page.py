@@ -274,20 +274,12 @@ class ResourcePageView(ResourceWebView, PageView):
         if conf.PAGES_VERSION and not self.request.user.is_authenticated:
             # A browser that has the page keeps its policy.
             policy = list_frame_ancestors() if self.is_embedded else ()
-            if conf.MAP_TILES.get("areas") and not self.is_private:
+            shown = (conf.PAGES_VERSION, *policy)
+            if not conf.MAP_TILES.get("areas"):
+                validators = Validators.from_resource(resource, self.request, *shown, vary=_VARY)
+            elif not self.is_private:
                 state = [resource.version, *self.area_versions]
-                validators = Validators.from_state(
-                    state, self.request, conf.PAGES_VERSION, *policy, vary=_VARY
-                )
-            else:
-                validators = Validators.from_resource(
-                    resource,
-                    self.request,
-                    conf.PAGES_VERSION,
-                    *policy,
-                    *self.area_versions,
-                    vary=_VARY,
-                )
+                validators = Validators.from_state(state, self.request, *shown, vary=_VARY)
         self.status, self.link = HTTPStatus.OK, ""
         if CHANGE in self.request.GET:
             changed = apply_change(self.request.GET, list(resource.types))

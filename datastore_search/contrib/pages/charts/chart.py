@@ -521,12 +521,10 @@ class Chart(QuestionDrawing[ChartQuery, ChartData]):
         if not chart or not data:
             return context
         labels = [each.marked_label.html for each in data.series] if data.chart.split else []
-        labels = [escape(each) for each in self.areas.legend] if self.areas else labels
+        colours = [colour for colour, _dashes in STYLES]
         return context | {
             "drawing": self.drawing,
-            "legend": [
-                (colour, label) for (colour, _dashes), label in zip(STYLES, labels, strict=False)
-            ],
+            "legend": [*zip(colours, self.areas.legend if self.areas else labels, strict=False)],
             "summary": join_phrases(" ", list(self.summarize(chart, data))).html,
             "headings": list(self.list_headings(chart, data)),
             "rows": list(self.list_rows(chart, data)),
