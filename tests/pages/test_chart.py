@@ -56,6 +56,11 @@ def list_bars(response: Any) -> list[str]:
     return [each.findtext(f"{svg}title", "") for each in parse_drawing(response).iter(f"{svg}rect")]
 
 
+def find_texts(response: Any) -> set[str]:
+    """Return the texts of a drawing, with the mark before and after each."""
+    return set(re.findall(">[^<]*</text>", response.content.decode()))
+
+
 @pytest.mark.parametrize(
     ("page", "title"), [("chart/?by=kind&", "{} · 1"), ("map/?", "{} · 10.5; 106.25")]
 )
@@ -212,6 +217,18 @@ def test_a_whole_number_with_few_values_has_each_of_them(client: Client, db: Non
 
     rows = parse_table(open_chart(client, resource, {"by": "year"}))[1:]
     assert rows == [["2019", "5"], ["2021", "3"]]
+
+
+def test_a_count_is_grouped_and_a_year_is_not(client: Client, db: None) -> None:
+    resource = make_loaded_resource("kind,year\n" + "a,2021\n" * 1200 + "b,1999\n")
+
+    counts = open_chart(client, resource, {"by": "kind"})
+    years = open_chart(client, resource, {"by": "kind", "show": "max", "of": "year"})
+
+    assert parse_table(counts)[1:] == [["a", "1,200"], ["b", "1"]]
+    assert {">1,000</text>", ">\u20021,200</text>"} <= find_texts(counts)
+    assert parse_table(years)[1:] == [["a", "2021", "1,200"], ["b", "1999", "1"]]
+    assert {">2000</text>", ">\u20022021</text>"} <= find_texts(years)
 
 
 def test_records_without_a_value_have_a_bar_after_the_axis(client: Client, db: None) -> None:

@@ -134,6 +134,16 @@ def test_the_table_is_sorted_by_each_column(client: Client, spending: Resource, 
     assert headings.count('aria-sort="descending"') == 1
 
 
+def test_signs_stay_at_the_left_of_numbers_among_arabic_words(
+    client: Client, spending: Resource
+) -> None:
+    response = open_compare(client, spending, {**SUMS, "from": "2019", "to": "2020"}, "ar")
+
+    table = parse_table(response)
+    assert ["Refunds", "-20,5", "-30,75", "\u200e-10,25", "\u200e-50%"] in table
+    assert ["New", "0", "12,50", "\u200e+12,50", "–"] in table
+
+
 def test_the_last_complete_periods_are_proposed(client: Client, db: None) -> None:
     days = [f"{year}-{month:02}-15" for year in (2017, 2018, 2019) for month in range(1, 13)]
     days += ["2020-01-15", "2020-02-15"]

@@ -252,22 +252,18 @@ def format_number(digits: str, style: NumberStyle = PLAIN) -> str:
 
 def format_percent(share: Decimal) -> str:
     """Write a share of 100 with one decimal, as the page's language does."""
-    locale = find_locale()
-    return str(
-        babel.numbers.format_percent(
-            round(share, 1).normalize() / 100, locale=locale, decimal_quantization=False
-        )
-    )
+    sign = babel.numbers.format_percent(0, locale=find_locale())
+    return sign.replace("0", format_number(f"{round(share, 1).normalize():f}"))
 
 
-def format_compact(digits: str) -> str:
+def format_compact(digits: str, style: NumberStyle = PLAIN) -> str:
     """Write a number of an axis: one of many digits in the language's short form, ``5 bn``."""
     number = Decimal(digits)
     if not _COMPACT.start <= abs(number) < _COMPACT.stop:
-        return format_number(digits)
-    return str(
-        babel.numbers.format_compact_decimal(number, fraction_digits=2, locale=find_locale())
-    )
+        return format_number(digits, style)
+    text = babel.numbers.format_compact_decimal(number, fraction_digits=2, locale=find_locale())
+    # Babel's decimal separator is not Django's in Arabic.
+    return re.sub(r"(?<=[0-9])[.,](?=[0-9])", get_format("DECIMAL_SEPARATOR"), text)
 
 
 def find_locale() -> babel.Locale:

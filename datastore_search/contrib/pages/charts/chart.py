@@ -28,10 +28,10 @@ from ..drawings import DrawingView, File, Option, QuestionDrawing, list_options
 from ..maps.areas import AreaFigures, read_area_figures
 from ..question import Pair, QueryString
 from ..values import (
+    NumberStyle,
     Phrase,
     compose_phrase,
     format_compact,
-    format_number,
     format_percent,
     format_period,
     join_list,
@@ -219,10 +219,11 @@ class Drawing(ABC):
     def write_scale(self, scale: _Scale) -> Iterator[tuple[int, float, str]]:
         """Write the numbers of the scale, the last one with the unit."""
         first, last = round(scale.low / scale.step), round(scale.high / scale.step)
+        style = NumberStyle(is_grouped=self.chart.is_additive)
         for number in range(first, last + 1):
             size = number * scale.step
             digits = f"{size:.12g}".replace("e+", "e")
-            text = format_percent(Decimal(digits)) if scale.unit else format_compact(digits)
+            text = format_percent(Decimal(digits)) if scale.unit else format_compact(digits, style)
             unit = self.chart.unit if number == last else ""
             yield number, scale.place(size), f"{text} {unit}".rstrip()
 
@@ -315,10 +316,9 @@ class BarDrawing(Drawing):
                 box = write_box(left, top, right - left, thickness - (lanes > 1))
                 self.add_bar(group, position, box)
             if lanes == 1 and own and not scale.unit:
-                total = format_number(f"{sum(end - start for _number, start, end in own):.15g}")
-                text = (
-                    point.text if (point := group.points[0]) and len(group.points) == 1 else total
-                )
+                total = Decimal(f"{sum(end - start for _number, start, end in own):.15g}")
+                point = group.points[0] if len(group.points) == 1 else None
+                text = (point or Point(total, is_total=True)).text
                 right = max(scale.place(max(start, end)) for _number, start, end in own)
                 self.room = max(self.room, measure_text(f"\u2002{text}"))
                 self.labels += write_text(write_share(right), y + 11, f"\u2002{text}", "start")

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple, cast
 
 from django.core.paginator import Page, Paginator
 from django.http import HttpResponse
+from django.utils.translation import get_language_bidi, gettext_lazy, pgettext
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, pgettext
 
 from ....filters.names import SortKey
 from ....messages.numbers import format_count
@@ -304,7 +304,9 @@ def build_chart(shown: CompareQuery, rows: Sequence[Row]) -> ChartData:
 
 
 def _sign(text: str, number: Decimal) -> str:
-    return f"+{text}" if number > 0 else text
+    # The sign is at the left of its digits, also between words that run to the left.
+    mark = "\u200e" if get_language_bidi() else ""
+    return f"{mark}+{text}" if number > 0 else mark + text
 
 
 def _write_change(change: Decimal) -> str:

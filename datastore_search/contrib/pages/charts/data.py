@@ -25,6 +25,7 @@ from ..question import Pair
 from ..records import parse_record
 from ..values import (
     Digits,
+    NumberStyle,
     Phrase,
     format_day,
     format_number,
@@ -78,10 +79,15 @@ class NegativeShares(InvalidParameter):
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """A figure; of shares of 100%, its ``share`` of the group in per cent."""
+    """
+    A figure; of shares of 100%, its ``share`` of the group in per cent.
+
+    A count or a sum ``is_total``: it is not a year, and its digits are grouped.
+    """
 
     value: Decimal
     is_computed: bool = False
+    is_total: bool = False
     share: Decimal | None = None
 
     @property
@@ -92,7 +98,7 @@ class Point:
             # A computed number has a few figures, or is a whole number if that has more.
             decimals = max(0, _MAX_DIGITS - 1 - self.value.adjusted())
             shown = _write(Decimal(f"{self.value:.{decimals}f}"))
-        text = format_number(shorten_number(shown))
+        text = format_number(shorten_number(shown), NumberStyle(is_grouped=self.is_total))
         return text if self.share is None else f"{text} ({format_percent(self.share)})"
 
     @property
@@ -268,7 +274,7 @@ def add_numbers(numbers: Iterable[Decimal]) -> Decimal:
 def build_point(chart: ChartQuery, value: Decimal | None) -> Point | None:
     if value is None or abs(value) > _MAX_SIZE:
         return None
-    return Point(value, chart.figure in {"avg", "median"})
+    return Point(value, chart.figure in {"avg", "median"}, chart.is_additive)
 
 
 def _build_group(
