@@ -1,6 +1,7 @@
 /*
  * Ask another question without loading the page again, move columns by drag, fill in the position of
- * the user, and suggest values for the search.  Where something fails, the browser opens the address, as it does without this script.
+ * the user, and suggest values for the search.  Where something fails, the browser opens the address,
+ * as it does without this script.
  */
 "use strict";
 
@@ -140,6 +141,16 @@
             });
         }
     });
+
+    // Menus of headings ----------------------------------------------------------------------------
+
+    /** The menu of a heading at the edge of its table is moved into sight. */
+    const showMenu = ({ target }) => {
+        if (target.open && target.matches("thead details")) {
+            find("ul", target).scrollIntoView({ block: "nearest", inline: "nearest" });
+        }
+    };
+    document.addEventListener("toggle", showMenu, true); // it does not bubble
 
     // Columns by drag ------------------------------------------------------------------------------
 
