@@ -14,9 +14,9 @@ from django.template.backends.django import DjangoTemplates
 from django.template.base import Template, VariableNode
 from django.template.loader_tags import BlockNode, ExtendsNode
 
+from ...filters.places import GEOMETRIES, find_place_fields
 from ...models import Field, Resource
 from .conf import conf
-from .maps.places import GEOMETRIES, find_place_fields
 
 _BASE = "datastore_search/base.html"
 

@@ -20,6 +20,7 @@ from ...downloads.formats import formats
 from ...field_types import Json, dump_json_as_sent, field_types
 from ...filters import And, Comparison, Condition, Near, Or
 from ...filters.operators import Operand, Operator, operators
+from ...filters.places import find_place_fields
 from ...messages import shorten
 from ...messages.bidi import show_bidi_controls
 from ...messages.numbers import format_count
@@ -37,7 +38,6 @@ from .columns import (
     profile_columns,
 )
 from .maps.areas import propose_areas
-from .maps.places import find_place_fields
 from .page import ResourcePageView, add_query_string
 from .question import (
     BETWEEN,

@@ -11,6 +11,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
+from ...filters.places import find_place_fields
 from ...messages import shorten
 from ...messages.parameters import InvalidParameters
 from ...messages.requests import UnknownRecord
@@ -18,7 +19,6 @@ from ...search import ID, ConsistentRead, Query, find_profiles, read_answer
 from ...web.addresses import find_search_path, reverse_in_locale
 from .columns import MAX_NAME_LENGTH, MAX_PROFILED_FIELDS, Column, find_name
 from .maps.map import Map
-from .maps.places import find_place_fields
 from .page import ResourcePageView, add_query_string
 from .question import PageQuery
 from .records import (

@@ -22,6 +22,7 @@ from ...downloads.formats import DumpFormat, formats
 from ...field_types import dump_json_as_sent, field_types
 from ...filters import Comparison
 from ...filters.names import SortKey, format_sort_key, quote_name
+from ...filters.places import find_place_fields
 from ...messages import shorten
 from ...messages.numbers import format_count
 from ...messages.requests import UnknownPage
@@ -40,7 +41,6 @@ from .columns import (
     profile_columns,
 )
 from .head import build_chips, describe_head
-from .maps.places import find_place_fields
 from .page import Parameters, ResourcePageView, add_query_string
 from .question import (
     EMBED,

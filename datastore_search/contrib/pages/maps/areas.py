@@ -23,6 +23,7 @@ from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
 from ....field_types import is_storable
+from ....filters.places import GEOMETRIES, find_place_fields
 from ....filters.words import remove_diacritics
 from ....guards.cache import BoundedCache
 from ....guards.shares import Client
@@ -46,7 +47,7 @@ from ..columns import MAX_VALUE_LENGTH, Column, build_columns, find_column, find
 from ..conf import conf
 from ..question import QueryString
 from ..records import write_name
-from .places import GEOMETRIES, MapQuery, MapReader, Path, find_place_fields, list_paths
+from .places import MapQuery, MapReader, Path, list_paths
 
 #: Areas of a resource, and fields that may name them.
 MAX_AREAS, _MAX_FIELDS = 1_000, 20
