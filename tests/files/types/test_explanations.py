@@ -92,6 +92,7 @@ def test_a_text_field_is_explained(values: Sequence[str | None], reason: str) ->
         (["2026-07-13", "07/14/2026"], ["date:mdy"]),
         (["2026-07-13", "03/04/2026"], ["date:dmy", "date:mdy"]),
         (["2026-07-13 00:00:00", "14/07/2026"], ["timestamp:dmy"]),
+        (["2026-07-13T01:02:03.456Z", "14/07/2026"], ["date:dmy"]),
         (["31/12/2024", "30.12.2024"], ["date:dmy"]),
         (["2024-12-31T10:00:00", "2024-12-31 10:00:00"], ["timestamp"]),
         (["2024-12-31T10:00:00Z", "2024-12-31 10:00:00+01:00"], ["timestamptz"]),
@@ -126,6 +127,8 @@ def test_ambiguous_values_have_a_notice_which_is_their_explanation() -> None:
         "comma": ["1,234", "1"],
         "n": ["1.234", ""],
         "phone": ["1 234 567", "2 345 678"],
+        "compact": ["10142018", "12012018"],
+        "code": ["10142018", "99142018"],
         "gone": ["x", ""],
     }
     with stage_columns(columns) as table:
@@ -152,7 +155,9 @@ def test_ambiguous_values_have_a_notice_which_is_their_explanation() -> None:
             "Field “phone” stays text: digits in groups of equal length, such as “1 234 567”, "
             "are treated as codes. If they are numbers, choose int4:spaced."
         ),
+        "Field “compact” has whole numbers that may be days, such as “10142018”.",
     ]
+    assert notices[-1].parameters["formats"] == ["date:mdy"]
     assert [str(decision.explanation) for decision in decisions[:2]] == rendered[1:3]
 
 

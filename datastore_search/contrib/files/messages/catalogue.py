@@ -350,6 +350,9 @@ TEMPLATES: Mapping[str, str | Promise] = {
         "Field “%(field)s” is read with a decimal point: “%(value)s”. If the point separates "
         "thousands, choose %(other)s."
     ),
+    "notice.maybe_dates": _(
+        "Field “%(field)s” has whole numbers that may be days, such as “%(value)s”."
+    ),
     "notice.grouped_codes": _(
         "Field “%(field)s” stays text: digits in groups of equal length, such as "
         "“%(value)s”, are treated as codes. If they are numbers, choose %(other)s."

@@ -83,9 +83,10 @@ _WAYS = {
 _NUMBER_SIGNS = re.compile("[-+−0-9.,()'’\\s]+")
 #: The reasons that a load reports: a choice or a correction gives the field another type.
 REASONS_FOR_TEXT = {"type.nearly_all", "type.mixed_formats", *_BY_CHOICE}
+#: Timestamps first: formats of days read their days.
 _CONDITIONS: Mapping[str, str] = {
-    name: each.condition
-    for kind in field_types.values()
+    name: f"contains({{v}}, ':') AND ({each.condition})" if kind.is_timestamp else each.condition
+    for kind in sorted(field_types.values(), key=lambda kind: not kind.is_timestamp)
     for name, each in field_formats.items()
     if each.field_type is kind and (kind is NUMERIC or kind.is_moment)
 } | _BY_CHOICE
@@ -277,9 +278,12 @@ def _add_formats(
         column: [found for each in chain(*some) if (found := find_format(each))]
         for column, some in ways.items()
     }
+    # A day would lose times.
+    timed = find_first_cells(table, list(ways), "contains({v}, ':')")
     for column, counts in count_matches(table, candidates).items():
         fit = {each.name for each, count in counts.items() if count == totals[column]}
-        read = [next((name for name in way if name in fit), "") for way in ways[column]]
+        ordered = [way[::-1] if column in timed else way for way in ways[column]]
+        read = [next((name for name in way if name in fit), "") for way in ordered]
         # Whole numbers without separators are the same in both ways, as is what is of ISO's format.
         shown = read[1:2] if read[0].startswith(INT8.name) else read
         shown = read[:1] if read[0] in _ISO_NAMES else shown

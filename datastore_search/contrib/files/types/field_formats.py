@@ -225,6 +225,7 @@ _DATE_GUARD = match_all("[0-9]{1,4}[-/.][0-9]{1,2}[-/.][0-9]{1,4}([ T][0-9].*)?"
 _WRITTEN_GUARD = "length({v}) BETWEEN 5 AND 80 AND regexp_matches({v}, '[0-9]')"
 
 _YEAR = "([1-9][0-9]{3}|0[1-9][0-9]{2}|00[1-9][0-9]|000[1-9])"
+_ISO_TIME = "^([0-9]{4}-[0-9]{2}-[0-9]{2})[T ][0-2][0-9]:[0-9:.]+(Z|[+-][0-9:]+)?$"
 _MULTIPLE_OF_4 = "(0[48]|[2468][048]|[13579][26])"
 #: The days that exist, with the months and years that have them.
 _CALENDAR = (
@@ -258,8 +259,11 @@ def _build_date_format(kind: FieldType, order: str) -> FieldFormat:
             f" AND {_match_existing_date('ymd', f'({_CLOCK})?')}"
         )
     else:
-        json_expression = f"CAST(to_json(CAST({iso} AS DATE)) AS VARCHAR)"
-        condition = f"{exists} OR {kind.duckdb.condition}"
+        # Also digits alone, and the day of ISO's dates with a time.
+        compact = "".join("([0-9]{4})" if part == "y" else "([0-9]{2})" for part in order)
+        day = _rewrite(f"^{compact}$", r"\1-\2-\3").replace("{v}", _rewrite(_ISO_TIME, r"\1"))
+        json_expression = f"CAST(to_json(CAST({iso} AS DATE)) AS VARCHAR)".replace("{v}", day)
+        condition = f"{exists} OR {kind.duckdb.condition}".replace("{v}", day)
     before = {part: f"[0-9]+[{_SEPARATORS}]" * order.index(part) for part in "dm"}
     return FieldFormat(
         field_type=kind,
@@ -454,16 +458,17 @@ def _find_unit_format(type_name: str, format_name: str) -> FieldFormat | None:
     sign = re.escape(unit)
     before, after = f"{sign}{_BLANKS}", f"{_BLANKS}{sign}"
     plain = f"{_SIGN}{_BLANKS}(?:{before}{_SIGN}{_BLANKS}{_NUMBER}|{_NUMBER}{after})"
+    plain = f"{_BLANKS}{plain}{_BLANKS}"
     negative = [
         rf"\({_BLANKS}{before}{_NUMBER}{_BLANKS}\)",
         rf"\({_BLANKS}{_NUMBER}{after}{_BLANKS}\)",
         rf"\({_BLANKS}{_NUMBER}{_BLANKS}\){after}",
         rf"{before}\({_BLANKS}{_NUMBER}{_BLANKS}\)",
     ]
-    wrapped = f"(?:{'|'.join(negative)})"
+    wrapped = f"{_BLANKS}(?:{'|'.join(negative)}){_BLANKS}"
     of_plain, of_wrapped = (
         _rewrite(
-            f"^(?:{pattern})$",
+            f"^{pattern}$",
             "".join(rf"\{number + 1}" for number in range(re.compile(pattern).groups)),
         )
         for pattern in (plain, wrapped)

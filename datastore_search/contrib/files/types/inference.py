@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -59,6 +59,10 @@ _HAS_COMMA = "contains({v}, ',')"
 _HAS_POINT = "contains({v}, '.')"
 #: Numbers of which all decimals are three: perhaps the point separates thousands.
 _LIKE_THOUSANDS = r"regexp_full_match({v}, '-?[1-9][0-9]{0,2}(\.[0-9]{3})?')"
+
+_HAS_EIGHT_DIGITS = "length({v}) = 8"
+#: The formats that also read days without separators.
+_DAY_FORMATS = [field_formats[name] for name in ("date:ymd", "date:dmy", "date:mdy")]
 
 
 def decide_formats(
@@ -306,13 +310,29 @@ def _infer_formats(
             named = dict(zip(parameters, names, strict=False))
             notice = Notice(code, field=table.get_name(column), value=value, **named)
             decisions[column] = Decision(TEXT, explanation=notice, notice=notice)
-    decimal = [c for c in columns if decisions[c].field_format is field_formats[NUMERIC.name]]
+    for column, notice in _find_other_readings(table, decisions):
+        decisions[column] = replace(decisions[column], notice=notice)
+    return decisions
+
+
+def _find_other_readings(
+    table: StagedTable, decisions: Mapping[str, Decision]
+) -> Iterator[tuple[str, Notice]]:
+    """Find numbers that may be thousands or days."""
+    decimal = [c for c in decisions if decisions[c].field_format is field_formats[NUMERIC.name]]
     doubtful = find_columns_that_meet(table, decimal, _LIKE_THOUSANDS)
     for column, value in find_first_values(table, doubtful, _HAS_POINT).items():
         name = table.get_name(column)
-        notice = Notice("notice.maybe_thousands", field=name, value=value, other="int4:comma")
-        decisions[column] = replace(decisions[column], notice=notice)
-    return decisions
+        yield column, Notice("notice.maybe_thousands", field=name, value=value, other="int4:comma")
+    whole = [c for c in decisions if decisions[c].field_type.is_integer]
+    whole = find_columns_that_meet(table, whole, _HAS_EIGHT_DIGITS)
+    dated = {
+        each.name: find_columns_that_meet(table, whole, each.condition) for each in _DAY_FORMATS
+    }
+    for column, value in find_first_values(table, whole, _HAS_EIGHT_DIGITS).items():
+        if formats := [name for name, some in dated.items() if column in some]:
+            name = table.get_name(column)
+            yield column, Notice("notice.maybe_dates", field=name, value=value, formats=formats)
 
 
 def explain_texts(table: StagedTable, decisions: Sequence[Decision]) -> Iterator[Notice]:
