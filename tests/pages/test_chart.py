@@ -6,6 +6,7 @@ import csv
 import html
 import io
 import re
+from datetime import date, timedelta
 from decimal import Decimal
 from typing import Any
 from xml.etree import ElementTree as ET
@@ -186,13 +187,28 @@ def test_hours_have_no_gaps(client: Client, db: None, kind: str, zone: str) -> N
     ]
 
 
-def test_a_step_is_chosen_by_the_span_of_the_dates(client: Client, db: None) -> None:
-    for last, label in {
-        "2020-02-01": "Jan 2, 2020", "2022-01-01": "Jan 2020", "2030-01-01": "Q1 2020",
-        "2050-01-01": "2020",
-    }.items():  # fmt: skip
-        resource = make_loaded_resource(f"d\n2020-01-02\n{last}\n")
-        assert parse_table(open_chart(client, resource))[1][0] == label
+@pytest.mark.parametrize(
+    ("days", "count", "label"),
+    [
+        (1, 40, "Jan 2, 2020"),
+        (20, 40, "Jan 2020"),
+        (100, 40, "Q1 2020"),
+        (700, 40, "2020"),
+        (15, 2, "Jan 2, 2020"),
+        (31, 2, "Jan 2020"),
+        (30.4, 60, "Jan 2020"),
+        (91.3, 20, "Q1 2020"),
+        (730.5, 7, "2020"),
+    ],
+)
+def test_a_step_is_chosen_by_the_span_and_the_number_of_the_dates(
+    client: Client, db: None, days: float, count: int, label: str
+) -> None:
+    """A mark every two years would be lost among quarters."""
+    dates = [date(2020, 1, 2) + timedelta(days=int(days * number)) for number in range(count)]
+    resource = make_loaded_resource("\n".join(["d", *map(str, dates)]))
+
+    assert parse_table(open_chart(client, resource))[1][0] == label
 
 
 def test_numbers_are_counted_in_ranges_without_gaps(client: Client, db: None) -> None:

@@ -92,6 +92,18 @@ def test_categories_come_before_ranges(client: Client, survey: Resource) -> None
     assert found["budget"].inputs == {"from.budget": "", "to.budget": ""}
 
 
+def test_texts_and_years_come_before_amounts(client: Client, db: None) -> None:
+    """Of a table of medals, the country is asked for before their numbers."""
+    names = "bronze,gold,lat,lon,magnitude,country,year"
+    rows = "".join(
+        f"{n % 3},{n % 4},{n / 8},{n / 9},{n / 7},c{n % 60},{2000 + n % 5}\n" for n in range(240)
+    )
+
+    found = list(parse_facets(open_page(client, make_loaded_resource(f"{names}\n{rows}"))))
+
+    assert found == ["year", "country", "bronze", "gold", "lat", "lon", "magnitude"]
+
+
 def test_a_key_is_not_proposed(client: Client, db: None) -> None:
     rows = "".join(f"{n},{n * 7},{n * 9},SR-{n},{n % 3}\n" for n in range(30))
     resource = make_loaded_resource(f'n,request_id,people,code,"kind"\n{rows}')

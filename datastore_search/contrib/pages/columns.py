@@ -232,7 +232,7 @@ MAX_NUMBERS = 20
 MAX_CATEGORIES = 1_000
 
 #: Values of a category that is offered before others, counting none as one.
-_USEFUL_VALUES = range(3, 51)
+USEFUL_VALUES = range(3, 51)
 
 #: Names of whole numbers that identify records.
 KEY_NAME = re.compile(r"(^|_| )(id|key|no|nr|number|uuid)$|^_?id_", re.IGNORECASE)
@@ -255,7 +255,7 @@ class FacetKind(IntEnum):
 #: Facets that a page chooses itself: categories, a date and an amount, then others of these.
 _MAX_CHOSEN: Sequence[Mapping[str, int]] = (
     {"categories": 6, "moment": 1, "number": 1},
-    {"moment": 2, "number": 2},
+    {"moment": 2, "number": 3},
 )
 
 
@@ -378,14 +378,15 @@ def list_useful(fields: Sequence[FacetField], profiles: Profiles) -> list[FacetF
     return sorted(useful, key=partial(_rank, profiles=profiles))
 
 
-def _rank(field: FacetField, profiles: Profiles) -> tuple[int, bool, bool, int]:
-    """Rank by kind, fields that most records lack behind others, times of day behind days."""
+def _rank(field: FacetField, profiles: Profiles) -> tuple[int, bool, int, int]:
+    """Rank by kind, sparse fields behind others, times of day behind days, numbers behind texts."""
     profile, kind = profiles.get(field.column.name), field.column.type
     is_sparse = field.is_sparse
     if field.kind is not FacetKind.VALUES or not profile:
         return field.kind, is_sparse, kind.is_timestamp or (kind.is_moment and not kind.has_day), 0
     values = profile["distinct"] + bool(profile["nulls"])
-    return field.kind, is_sparse, values not in _USEFUL_VALUES or kind.is_number, values
+    is_amount = kind.is_number and not is_year(field.column, profile)
+    return field.kind, is_sparse, 2 * is_amount + (values not in USEFUL_VALUES), values
 
 
 # What profiles say --------------------------------------------------------------------------------

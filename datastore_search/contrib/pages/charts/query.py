@@ -21,6 +21,7 @@ from ...analysis.errors import InvalidChartChoice, UngroupableField, Unsupported
 from ...analysis.groups import INTERVALS, GroupBy
 from ..columns import (
     KEY_NAME,
+    USEFUL_VALUES,
     Column,
     FacetKind,
     find_kind,
@@ -70,13 +71,10 @@ FORMS = {
 _BINS, _MIN_WIDTH, _MAX_WIDTH = 20, Decimal("1E-30"), Decimal("1E+30")
 
 #: Days of the periods that an axis and a split may have, if no step is chosen, and their number.
-_DAYS = {"day": 1, "month": 30.5, "quarter": 91.5}
+_DAYS = {"day": 1, "month": 30.5, "quarter": 91.5, "year": 365.25}
 _MAX_PERIODS, _MAX_SPLIT_PERIODS = 62, 8
 
 _MAX_PROPOSALS = 6
-
-#: Values of a category that is proposed before others, counting none as one.
-_CATEGORY_VALUES = range(3, 31)
 
 #: Choices that a message names.
 _MAX_NAMED = 20
@@ -269,8 +267,8 @@ class ChartParser:
         values = [each for each in values if each.name in sizes]
         if shown and shown.by.column in values:
             values.insert(0, shown.by.column)
-        splits = [each for each in values if sizes[each.name] < _CATEGORY_VALUES.stop]
-        categories = [each for each in splits if sizes[each.name] in _CATEGORY_VALUES]
+        splits = [each for each in values if sizes[each.name] < USEFUL_VALUES.stop]
+        categories = [each for each in splits if sizes[each.name] in USEFUL_VALUES]
         axes = [*categories[:1], *times]
         degrees = list_degree_fields({each.name: each.type.name for each in self.measurable})
         numbers = [each.column for each in others if each.column in self.measurable]
@@ -335,13 +333,13 @@ class ChartParser:
             step = RANGES if column.type.is_number and not has_values else EACH
             step = "year" if column.type.has_day else step
             if column.type.has_day:
-                # As few periods as fit, or years.
+                # As many periods as fit, or as few as leave the days apart.
                 with suppress(KeyError, ValueError):
                     low, high = (date.fromisoformat(str(profile[n])[:10]) for n in ("min", "max"))
-                    most_days = ((name, most * days) for name, days in _DAYS.items())
-                    step = next(
-                        (name for name, days in most_days if (high - low).days <= days), "year"
-                    )
+                    counts = {name: (high - low).days / days for name, days in _DAYS.items()}
+                    fitting = [name for name in counts if counts[name] <= most]
+                    few = (n for n in fitting[::-1] if 1.05 * counts[n] + 1 >= profile["distinct"])
+                    step = next(few, (*fitting, "year")[0])
         if step != RANGES:
             return Grouping(column, GroupBy(column.name, step if step in INTERVALS else ""))
         is_logarithmic = is_skewed(column, profile)
