@@ -172,6 +172,24 @@ def test_periods_are_written_as_the_language_does(
     assert {"2017-Q2", "2018-Q1"} <= {*re.findall("20[^,]*", file)}
 
 
+@pytest.mark.parametrize(
+    ("kind", "clock"), [("date", ""), ("timestamp", ""), ("timestamptz", "T00:00:00Z")]
+)
+def test_decades_begin_with_a_zero(client: Client, db: None, kind: str, clock: str) -> None:
+    days = [f"{day}{clock}" for day in ("0005-03-01", "0010-01-01", "0019-12-31", "0030-05-05")]
+    resource = make_loaded_resource("\n".join(["t", *days]), types={"t": kind})
+    query = {"by": "t", "per": "decade"}
+
+    rows = parse_table(open_chart(client, resource, query))[1:]
+    assert [(label.split()[0], count) for label, count in rows] == [
+        ("1–9", "1"), ("10–19", "2"), ("20–29", "–"), ("30–39", "1"),
+    ]  # fmt: skip
+    file = open_chart(client, resource, {**query, "format": "csv"}).content.decode()
+    assert re.findall("(?m)^[0-9]{4}", file) == ["0001", "0010", "0020", "0030"]
+    page = open_chart(client, resource, query).content.decode()
+    assert '<a href="../?from.t=0001-01-01&amp;to.t=0009-12-31">' in page
+
+
 @pytest.mark.parametrize(("kind", "zone"), [("timestamp", ""), ("timestamptz", "Z")])
 def test_hours_have_no_gaps(client: Client, db: None, kind: str, zone: str) -> None:
     rows = f"2020-02-29T22:10:00{zone}\n2020-03-01T01:59:00{zone}\n"
@@ -420,7 +438,7 @@ def test_names_and_values_are_never_markup(client: Client, db: None) -> None:
         ({"show": "mean"}, "cannot have show=mean. Possible: count, sum, avg, min, max, median."),
         (
             {"by": "day", "per": "fortnight"},
-            "cannot have per=fortnight. Possible: year, quarter, month, week, day, each.",
+            "cannot have per=fortnight. Possible: decade, year, quarter, month, week, day, each.",
         ),
         ({"by": "day", "per": "hour"}, "cannot have per=hour."),
         ({"by": "kind", "per": "month"}, "cannot have per=month. Possible: each."),

@@ -373,7 +373,7 @@ def test_periods_are_complete_if_their_data_reach_as_far_as_those_beside(
     ("query", "message"),
     [
         ({"show": "mean"}, "Possible: count, sum, avg, min, max, median."),
-        ({"by": "day", "per": "fortnight"}, "Possible: year, quarter, month, week, day, each."),
+        ({"by": "day", "per": "fortnight"}, "decade, year, quarter, month, week, day, each."),
         ({"by": "state", "as": "shares"}, "Possible: none without “split”."),
         ({"by": "x"}, "Possible: day, state, species, cost, height."),
         ({"by": "state", "unit": "x" * 21}, "The unit of a chart has at most 20 characters."),

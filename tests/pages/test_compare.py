@@ -190,6 +190,10 @@ SIDES = [
         {"compare": "moment", "per": "quarter", "from": "2020-Q1", "to": "2020-Q1"},
         ["Q1 2020, incomplete"] * 2,
     ),
+    (
+        {"compare": "moment", "per": "decade", "from": "2020", "to": "2020"},
+        ["2020–2029, incomplete"] * 2,
+    ),
 ]
 
 
@@ -219,7 +223,7 @@ REFUSED = [
     ({"to": "x"}, "This chart cannot have to=x. Possible: 2018, 2019, 2020."),
     ({"by": "x"}, "This chart cannot have by=x. Possible: department, day, amount."),
     ({"compare": "department"}, "cannot have compare=department. Possible: day, amount."),
-    ({"per": "fortnight"}, "cannot have per=fortnight. Possible: year, quarter, month, week, day"),
+    ({"per": "fortnight"}, "cannot have per=fortnight. Possible: decade, year, quarter, month"),
     ({"show": "mean"}, "cannot have show=mean. Possible: count, sum"),
     ({"as": "pie"}, "cannot have as=pie. Possible: bars, slope."),
     ({"order": "name"}, "cannot have order=name. Possible: group, from, to, difference, change"),

@@ -141,6 +141,7 @@ def bind_compare(
 
 #: The name of a period by its interval, with an example.
 _PERIODS: Mapping[str, tuple[str, str]] = {
+    "decade": (r"\d{4}", "2020"),
     "year": (r"\d{4}", "2020"),
     "quarter": (r"\d{4}-?Q[1-4]", "2020-Q1"),
     "month": (r"\d{4}-\d\d", "2020-03"),
@@ -151,8 +152,8 @@ _PERIODS: Mapping[str, tuple[str, str]] = {
 
 #: The first and the last moment of a period, within the calendar of records.
 _PERIOD: LiteralString = (
-    "SELECT to_char(low AT TIME ZONE 'UTC', {0}), to_char(high AT TIME ZONE 'UTC', {0}) FROM"
-    " (SELECT greatest(date_trunc(%s, {1}, %s), timestamptz '0001-01-01 00:00+00') AS low) AS one,"
+    "SELECT to_char(greatest(low, timestamptz '0001-01-01 00:00+00') AT TIME ZONE 'UTC', {0}),"
+    " to_char(high AT TIME ZONE 'UTC', {0}) FROM (SELECT date_trunc(%s, {1}, %s) AS low) AS one,"
     " LATERAL (SELECT least((low AT TIME ZONE %s + %s::interval) AT TIME ZONE %s"
     " - interval '1 microsecond', timestamptz '9999-12-31 23:59:59.999999+00') AS high) AS two"
 )
@@ -164,7 +165,7 @@ def _find_period(value: Json, key: GroupKey, read: ConsistentRead) -> tuple[str,
     pattern, example = _PERIODS[interval]
     text = str(value).strip()
     if re.fullmatch(pattern, text, re.ASCII):
-        first = {"year": f"{text}-01-01", "month": f"{text}-01"}
+        first = dict.fromkeys(("decade", "year"), f"{text}-01-01") | {"month": f"{text}-01"}
         if interval == "quarter":
             first[interval] = f"{text[:4]}-{3 * int(text[-1]) - 2:02}-01"
         begin = first.get(interval, text)

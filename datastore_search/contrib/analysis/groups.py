@@ -26,7 +26,7 @@ from .engine.questions import Asked, normalize, read_value
 from .engine.source import Source
 from .errors import UngroupableField, UnknownTimeZone, UnsupportedOption
 
-INTERVALS = ("year", "quarter", "month", "week", "day", "hour")
+INTERVALS = ("decade", "year", "quarter", "month", "week", "day", "hour")
 
 #: The bins of one field at most.
 MAX_BINS = 100
@@ -109,7 +109,7 @@ class GroupKey:
             period = f"greatest(timezone('{zone}', {local}), {first})"
         else:
             moment = f"CAST({moment} AS TIMESTAMP)"
-            period = f"date_trunc('{interval}', {moment})"
+            period = f"greatest(date_trunc('{interval}', {moment}), TIMESTAMP '0001-01-01')"
         by = f"CASE WHEN isfinite({moment}) THEN {period} ELSE {moment} END"
         kind = kind if self.kind.is_timestamp else "DATE"
         written = write_text(kind, f"CAST({by} AS {kind})")

@@ -309,6 +309,9 @@ _PERIODS = {"year": "y", "quarter": "yQQQ", "month": "yMMM"}
 
 
 def format_period(begin: datetime, step: str) -> str:
+    if step == "decade":
+        last = begin.replace(year=begin.year // 10 * 10 + 9)
+        return "–".join(format_period(each, "year") for each in (begin, last))
     if step in _PERIODS:
         return str(babel.dates.format_skeleton(_PERIODS[step], begin, locale=find_locale()))
     return format_day(begin, "medium") + (f" {begin:%H:%M}" if step == "hour" else "")

@@ -59,7 +59,7 @@ _MAX_LABEL_LENGTH, _MAX_LEGEND_LENGTH = 120, 60
 _MAX_DIGITS = 6
 
 #: Letters of the label of a period, and of one of days.
-_LENGTHS, _DAY_LENGTH = {"year": 4, "month": 7, "hour": 16}, 10
+_LENGTHS, _DAY_LENGTH = {"decade": 4, "year": 4, "month": 7, "hour": 16}, 10
 
 #: What can be drawn: the span of larger doubles may be infinite.
 _MAX_SIZE = Decimal("1e300")

@@ -24,7 +24,7 @@ Key = str | bool | None
 #: The beginning or the end of a step: a moment or a number.
 Bound = Any
 
-_MONTHS = {"year": 12, "quarter": 3, "month": 1}
+_MONTHS = {"decade": 120, "year": 12, "quarter": 3, "month": 1}
 
 
 def list_steps(group: GroupBy, keys: Iterable[Key], most: int) -> dict[Key, tuple[Bound, Bound]]:
@@ -56,7 +56,8 @@ def list_steps(group: GroupBy, keys: Iterable[Key], most: int) -> dict[Key, tupl
             high = low.max  # after the last period is the end of the calendar
             with suppress(ValueError, OverflowError):
                 if group.interval in _MONTHS:
-                    months = low.year * 12 + low.month - 1 + _MONTHS[group.interval]
+                    length, months = _MONTHS[group.interval], low.year * 12 + low.month - 1
+                    months += length - months % length  # the first decade begins in its year 1
                     high = low.replace(year=months // 12, month=months % 12 + 1)
                 else:
                     high = low + timedelta(**{f"{group.interval}s": 1})

@@ -47,6 +47,7 @@ FIGURES = {
 #: Steps of the axis, by the names of addresses.
 EACH, RANGES = "each", "ranges"
 STEPS = {
+    "decade": gettext_lazy("per decade"),
     "year": gettext_lazy("per year"),
     "quarter": gettext_lazy("per quarter"),
     "month": gettext_lazy("per month"),
