@@ -29,6 +29,9 @@ _GEOMETRY_NAME = re.compile(
 GEOMETRIES = frozenset({"json", "text"})
 NUMBERS = frozenset(name for name, kind in field_types.items() if kind.is_number)
 
+#: The names of longitude and latitude in what geographic information systems export.
+_EXPORTED = "X", "Y"
+
 #: Words in ``siteLat``, ``site_lat`` and ``Vĩ độ``.
 _WORD = re.compile(r"[^\W\d_]+")
 _HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
@@ -47,7 +50,11 @@ def list_degree_fields(types: Mapping[str, str]) -> list[str]:
     return [
         name
         for name, kind in types.items()
-        if kind in NUMBERS and any(any(_find_rest(name, each)) for each in (_LATITUDE, _LONGITUDE))
+        if kind in NUMBERS
+        and (
+            name in _EXPORTED
+            or any(any(_find_rest(name, each)) for each in (_LATITUDE, _LONGITUDE))
+        )
     ]
 
 
@@ -57,7 +64,8 @@ def find_place_fields(
     """
     Find the first pair of latitude and longitude, such as ``start_lat`` and ``start_lon``.
 
-    Without one, find the first field whose name is one of GeoJSON.
+    Without one, find ``X`` and ``Y`` that are known to be in degrees, or else the first field whose
+    name is one of GeoJSON.
     """
 
     def is_within(name: str, size: int) -> bool:
@@ -78,6 +86,10 @@ def find_place_fields(
         for rest in _find_rest(name, _LATITUDE):
             if rest in longitudes and is_within(name, MAX_LATITUDE):
                 return PlaceFields(name, longitudes[rest])
+    x, y = _EXPORTED
+    are_known = {x, y} <= profiles.keys() and {x, y} <= {*names}
+    if are_known and is_within(x, MAX_LONGITUDE) and is_within(y, MAX_LATITUDE):
+        return PlaceFields(y, x)
     for name, kind in types.items():
         if kind in GEOMETRIES and _GEOMETRY_NAME.fullmatch(name.strip().casefold()):
             return PlaceFields(geometry=name)

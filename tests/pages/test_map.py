@@ -101,6 +101,18 @@ def test_fields_are_recognised_by_their_names(latitude: str, longitude: str) -> 
     assert find_place_fields(types, {}) == (latitude, longitude, "")
 
 
+@pytest.mark.parametrize(("size", "is_found"), [(90, True), (91, False)])
+def test_x_and_y_are_recognised_by_their_range(size: int, is_found: bool) -> None:
+    types = {"X": "numeric", "Y": "numeric"}
+    profiles: dict[str, dict[str, Any]] = {
+        "X": {"min": "-180", "max": 2.5},
+        "Y": {"min": 0, "max": size},
+    }
+
+    assert find_place_fields(types, profiles) == (("Y", "X", "") if is_found else None)
+    assert find_place_fields(types, {}) is None
+
+
 def test_the_fields_of_a_map_are_proposed(client: Client, db: None) -> None:
     resource = make_loaded_resource("id,lat,n,lon\n1,10.5,7,106.25\n")
 
