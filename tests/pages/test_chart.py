@@ -443,7 +443,7 @@ def test_names_and_values_are_never_markup(client: Client, db: None) -> None:
         ({"by": "day", "per": "hour"}, "cannot have per=hour."),
         ({"by": "kind", "per": "month"}, "cannot have per=month. Possible: each."),
         ({"by": "n", "per": "year"}, "cannot have per=year. Possible: ranges, each."),
-        ({"by": "kind", "as": "shares"}, "cannot have as=shares. Possible: none without “split”."),
+        ({"by": "kind", "as": "shares"}, "cannot have as=shares. Possible: map."),
         ({"by": "kind", "as": "lines", "split": "stage"}, "Possible: stacked, shares, grouped."),
         (
             {"show": "avg", "of": "n", "by": "day", "split": "kind", "as": "stacked"},

@@ -317,7 +317,7 @@ def test_a_text_without_order_has_no_lines(client: Client, db: None) -> None:
     response = open_chart(client, resource, {"by": "k", "as": "lines"})
 
     assert response.status_code == 400
-    assert "cannot have as=lines. Possible: none without “split”." in extract_text(response)
+    assert "cannot have as=lines. Possible: map." in extract_text(response)
 
 
 # Periods that the data do not fill ----------------------------------------------------------------
@@ -374,7 +374,7 @@ def test_periods_are_complete_if_their_data_reach_as_far_as_those_beside(
     [
         ({"show": "mean"}, "Possible: count, sum, avg, min, max, median."),
         ({"by": "day", "per": "fortnight"}, "decade, year, quarter, month, week, day, each."),
-        ({"by": "state", "as": "shares"}, "Possible: none without “split”."),
+        ({"by": "state", "as": "shares"}, "Possible: map."),
         ({"by": "x"}, "Possible: day, state, species, cost, height."),
         ({"by": "state", "unit": "x" * 21}, "The unit of a chart has at most 20 characters."),
         (
