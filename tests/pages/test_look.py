@@ -15,7 +15,7 @@ from datastore_search.contrib.pages.head import render_markdown
 from datastore_search.models import Resource
 
 from ..files.builders import make_loaded_resource
-from .test_browser import measure_overflow, set_size, wait_until
+from .test_browser import measure_overflow, set_size, tab_to, wait_until
 
 #: Conditions, and the largest page with them, in bytes.
 MAX_PAGE_BYTES = {0: 60_000, 3: 60_000, 20: 83_000}
@@ -106,6 +106,17 @@ def test_a_menu_of_a_heading_lies_over_the_records(browser: Chrome, page: str) -
             assert browser.execute_script(measure_rows) == before
             # Only it is open, and all of it can be seen in the table.
             wait_until(browser, lambda: browser.execute_script(IS_ONE_MENU_IN_TABLE))
+
+
+def test_the_focus_of_a_tab_is_whole(browser: Chrome, page: str) -> None:
+    browser.get(page)
+    tab_to(browser, ".datastore-tabs a")
+
+    style = "getComputedStyle(document.activeElement)"
+    assert browser.execute_script(f"return [{style}.outlineWidth, {style}.outlineOffset]") == [
+        "2px",
+        "-2px",
+    ]
 
 
 @pytest.mark.parametrize("width", [360, pytest.param(768, marks=pytest.mark.slow)])
