@@ -16,10 +16,11 @@ from django.test import Client
 
 from datastore_search.contrib.analysis.groups import GroupBy
 from datastore_search.contrib.pages.charts import data as chart_data
-from datastore_search.contrib.pages.charts.chart import STYLES, Drawing, draw_chart, measure_text
+from datastore_search.contrib.pages.charts.chart import STYLES, Drawing, draw_chart
 from datastore_search.contrib.pages.charts.data import ChartData, Group, Point, Value
 from datastore_search.contrib.pages.charts.query import ChartQuery, Grouping
 from datastore_search.contrib.pages.columns import Column
+from datastore_search.contrib.pages.svg import measure_text
 from datastore_search.field_types import field_types
 from datastore_search.models import Resource
 

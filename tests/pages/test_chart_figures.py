@@ -18,8 +18,8 @@ from django.test import Client
 from django.utils import translation
 
 from datastore_search.contrib.pages.charts import data as chart_data
-from datastore_search.contrib.pages.charts.chart import wrap_text
 from datastore_search.contrib.pages.charts.periods import FilledPeriod, TextPeriods, find_incomplete
+from datastore_search.contrib.pages.svg import wrap_text
 from datastore_search.contrib.pages.values import format_compact, format_percent
 from datastore_search.models import Resource
 

@@ -5,14 +5,10 @@ from __future__ import annotations
 import csv
 import io
 import math
-import unicodedata
 from abc import ABC, abstractmethod
-from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
-from functools import lru_cache
-from itertools import accumulate
 from typing import Any, ClassVar
 
 from django.utils.html import escape
@@ -26,7 +22,17 @@ from ....search import ConsistentRead, Query
 from ...analysis.errors import TooManyChartGroups
 from ..drawings import DrawingView, File, Option, QuestionDrawing, list_options
 from ..maps.areas import AreaFigures, read_area_figures
+from ..maps.map import draw_area_map
 from ..question import Pair, QueryString
+from ..svg import (
+    measure_text,
+    wrap_text,
+    write_box,
+    write_coordinate,
+    write_hatching,
+    write_share,
+    write_text,
+)
 from ..values import (
     NumberStyle,
     Phrase,
@@ -86,37 +92,6 @@ STYLES = (
     ("#0b5cad", ""), ("#c75000", ""), ("#00795a", ""), ("#b5478f", ""),
     ("#8a6d00", "6 3"), ("#6b4fbb", "2 3"), ("#a3322a", "8 3 2 3"), ("#6f6f6f", "4 4"),
 )  # fmt: skip
-
-#: Widths of letters in DejaVu Sans, a wide font, by the letter, or else by its kind.
-_TYPE_SIZE, _LETTER_WIDTH = 12, 0.63
-_WIDTHS = dict.fromkeys("ijlI.,:;'|! ", 0.35) | dict.fromkeys("frt()-[]1/", 0.45)
-_WIDTHS |= dict.fromkeys("mwMW%@—WF", 0.95) | {"Mn": 0.0, "Lu": 0.72}
-
-
-def measure_text(text: str) -> float:
-    """Measure the width of a text, rather too wide than too narrow."""
-    return _TYPE_SIZE * sum(map(_measure_letter, text))
-
-
-def wrap_text(text: str, width: float) -> list[str]:
-    """Break a text into lines, at blanks, or else within a word."""
-    lines = []
-    while text:
-        widths = accumulate(map(_measure_letter, text))
-        length = max(1, bisect_right(list(widths), width / _TYPE_SIZE))
-        if length < len(text):
-            blank = text.rfind(" ", 0, length + 1)
-            length = blank if blank > 0 else length
-        lines.append(text[:length])
-        text = text[length:].lstrip()
-    return lines
-
-
-@lru_cache(maxsize=1024)
-def _measure_letter(letter: str) -> float:
-    if unicodedata.east_asian_width(letter) in "WF":
-        return 1.0
-    return _WIDTHS.get(letter, _WIDTHS.get(unicodedata.category(letter), _LETTER_WIDTH))
 
 
 @dataclass(slots=True)
@@ -436,31 +411,6 @@ def _measure_row(labels: Mapping[int, str]) -> float:
     return len(labels) * (max(map(measure_text, labels.values()), default=0.0) + _GAP)
 
 
-def write_text(x: str, y: float, text: str, anchor: str, attributes: str = "") -> SafeString:
-    """Write a text at a point, which is its ``start``, its ``middle`` or its ``end``."""
-    place = f'x="{x}" y="{write_coordinate(y)}" text-anchor="{anchor}"'
-    return SafeString(f"<text {place}{attributes}>{escape(text)}</text>")
-
-
-def write_hatching(box: str) -> SafeString:
-    attributes = 'fill="url(#datastore-hatch)" pointer-events="none"'
-    return SafeString(f'<rect class="hatch" {box} {attributes}/>')
-
-
-def write_coordinate(number: float) -> str:
-    """Write a coordinate with a point, whatever the language."""
-    return f"{number:.1f}".removesuffix(".0")
-
-
-def write_share(share: float) -> str:
-    return f"{100 * share:.2f}".rstrip("0").rstrip(".") + "%"
-
-
-def write_box(x: float, y: float, width: float, height: float) -> str:
-    top, size = write_coordinate(y), write_coordinate(height)
-    return f'x="{write_share(x)}" y="{top}" width="{write_share(width)}" height="{size}"'
-
-
 # The chart and its page ---------------------------------------------------------------------------
 
 #: A heading of the table, with the link that sorts by it, if any, and its direction.
@@ -657,9 +607,10 @@ class Chart(QuestionDrawing[ChartQuery, ChartData]):
         if not self.shown or not self.data:
             return None
         if self.areas:
-            from ..maps.map import draw_area_map  # noqa: PLC0415 - it imports this module
-
-            return draw_area_map(self, self.areas, is_file=is_file)
+            groups = self.areas.data.groups
+            points = [(each.points[0], self.link(each.value)) for each in groups]
+            figures = [(self.write(point) if point else "", link) for point, link in points]
+            return draw_area_map(self, self.areas, figures, is_file=is_file)
         if not is_file:
             return draw_chart(self.data, self.link)
         note = [self.shown.note] if self.shown.note else []

@@ -22,10 +22,10 @@ from ....messages.bidi import show_bidi_controls
 from ....messages.numbers import format_count
 from ....models.base import exclude_from_atomic_requests
 from ....search import ConsistentRead, Query
-from ..charts.chart import Chart, wrap_text, write_coordinate, write_text
 from ..conf import conf
 from ..drawings import DrawingView, File, Option, QuestionDrawing, list_options
 from ..question import QueryString
+from ..svg import wrap_text, write_coordinate, write_text
 from ..values import Phrase, compose_phrase, format_number, mark_text, write_language
 from .areas import AreaFigures, list_layers, read_areas
 from .places import (
@@ -466,16 +466,24 @@ class Map(QuestionDrawing[MapQuery, MapData]):
         return {**files, PLACES: write_places}
 
 
-def draw_area_map(chart: Chart, found: AreaFigures, *, is_file: bool) -> MapDrawing | None:
-    """Draw the areas of a chart in the classes of their figures."""
+def draw_area_map(
+    owner: QuestionDrawing[Any, Any],
+    found: AreaFigures,
+    figures: Iterable[tuple[str, str]],
+    *,
+    is_file: bool,
+) -> MapDrawing | None:
+    """Draw areas in the classes of their ``figures``, which are texts and links."""
     places = []
-    for area, group, level in zip_longest(found.areas, found.data.groups, found.levels):
-        point, link = group and group.points[0], chart.link(group.value) if group else ""
-        text = f"{area.name}: {chart.write(point) if point else found.legend[-1]}"
-        kind, count = f"c{level or len(found.legend)}", group.record_count if group else 0
-        places.append(MapPlace(area.paths, text, "", link, link, count, kind))
-    drawing = draw_map(MapData(places, 0, 0), chart.title.text)
-    return drawing and _complete_drawing(drawing, chart, is_file=is_file)
+    groups = zip(found.data.groups, found.levels, figures, strict=True)
+    for area, known in zip_longest(found.areas, groups):
+        group, level, (text, link) = known or (None, len(found.legend), ("", ""))
+        text, count = f"{area.name}: {text or found.legend[-1]}", group.record_count if group else 0
+        places.append(MapPlace(area.paths, text, "", link, link, count, f"c{level}"))
+    drawing = draw_map(MapData(places, 0, 0), owner.title.text)
+    if drawing and is_file:
+        drawing.legend = found.legend
+    return drawing and _complete_drawing(drawing, owner, is_file=is_file)
 
 
 def _complete_drawing(
@@ -491,7 +499,6 @@ def _complete_drawing(
     ]
     drawing.outlines_link = f"{owner.page_path}../outlines.svg"
     if is_file:
-        drawing.legend = owner.areas.legend if isinstance(owner, Chart) and owner.areas else ()
         texts = [drawing.title, *owner.describe_source()]
         title, *notes = (wrap_text(text, _WIDTH / 1.1) for text in texts)
         drawing.top = _CAPTION * len(title)
