@@ -462,6 +462,7 @@ ADMIN: dict[str, str | None] = {
     "datastore_search_resource_change": "view",
     "datastore_search_resource_load": "change",
     "datastore_search_resource_translation": "change",
+    "datastore_search_datastore_changelist": "change",
     "datastore_search_files_load_preview": "change",
     "datastore_search_files_load_options": "change",
     "datastore_search_files_load_cancel": "change",

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.forms import ModelForm
 from django.http import Http404, HttpRequest
 from django.utils.text import capfirst
+from django.utils.translation import gettext
 
 from ..models import MAX_ALIAS_LENGTH, Resource
 from ..models.object_permissions import Permitted
@@ -17,7 +18,7 @@ from .forms import VersionedFormSet
 #: A user who may change a resource may view it.
 _VIEW_VERBS = ("view", "change")
 
-_CACHE_ATTRIBUTE = "_datastore_viewable_resources"
+_CACHE_ATTRIBUTE = "_datastore_permitted_resources"
 
 
 def has_permission(request: HttpRequest, verb: str, resource: Resource | None) -> bool:
@@ -40,10 +41,24 @@ def has_permission(request: HttpRequest, verb: str, resource: Resource | None) -
 
 
 def get_viewable_resources(request: HttpRequest) -> Permitted:
-    attributes = vars(request)
-    if _CACHE_ATTRIBUTE not in attributes:
-        attributes[_CACHE_ATTRIBUTE] = Resource.objects.permitted_to(request.user, *_VIEW_VERBS)
-    return cast("Permitted", attributes[_CACHE_ATTRIBUTE])
+    return get_permitted_resources(request, *_VIEW_VERBS)
+
+
+def get_permitted_resources(request: HttpRequest, *verbs: str) -> Permitted:
+    found = vars(request).setdefault(_CACHE_ATTRIBUTE, {})
+    if verbs not in found:
+        found[verbs] = Resource.objects.permitted_to(request.user, *verbs)
+    return cast("Permitted", found[verbs])
+
+
+def warn_of_unchecked(request: HttpRequest, permitted: Permitted) -> None:
+    """Say that a list lacks resources, of which some may be permitted."""
+    if not permitted.is_complete:
+        text = gettext(
+            "There are too many resources to check your permissions for all: some that you"
+            " may view are not listed."
+        )
+        messages.warning(request, text)
 
 
 def check_permission(request: HttpRequest, verb: str, resource: Resource) -> None:

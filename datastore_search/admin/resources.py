@@ -35,6 +35,7 @@ from .permissions import (
     check_permission,
     get_viewable_resources,
     has_permission,
+    warn_of_unchecked,
 )
 from .translations import handle_translation, link_translations
 
@@ -190,12 +191,7 @@ class ResourceAdmin(ResourcePermissions, ViewableAdmin):
     def get_changelist_instance(self, request: HttpRequest) -> Any:
         for part in parts.values():
             part.prepare_list()
-        if not get_viewable_resources(request).is_complete:
-            text = gettext(
-                "There are too many resources to check your permissions for all: some that you may"
-                " view are not listed."
-            )
-            messages.warning(request, text)
+        warn_of_unchecked(request, get_viewable_resources(request))
         changelist = super().get_changelist_instance(request)
         resources = cast("Iterable[Resource]", changelist.result_list)
         tables = [r.table_version_id for r in resources if r.table_version_id]

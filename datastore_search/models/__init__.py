@@ -9,6 +9,7 @@ from .aliases import MAX_ALIAS_LENGTH, Alias, check_alias
 from .base import RESOURCE_ID, parse_resource_id
 from .resources import (
     MAX_ORDER_INDEXES,
+    Datastore,
     Field,
     IndexKind,
     Reader,

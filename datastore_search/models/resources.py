@@ -15,6 +15,7 @@ from django.db.models.functions import Coalesce, JSONObject
 from django.urls import NoReverseMatch, reverse
 from django.utils.functional import cached_property
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from ..conf import conf
 from ..database.indexes import Indexes, has_trigrams
@@ -474,3 +475,12 @@ class Resource(GuardedModel):
         orders = [name for name, kind in names.items() if field_types[kind].ordered in kinds]
         chosen = orders[:MAX_ORDER_INDEXES]
         return Indexes(kinds, {name: field_types[names[name]].sort_expression for name in chosen})
+
+
+class Datastore(Resource):
+    """The resources on the page *Datastore* of the admin, which an app registers."""
+
+    class Meta:
+        proxy = True
+        default_permissions = ()
+        verbose_name = verbose_name_plural = pgettext_lazy("admin", "Datastore")

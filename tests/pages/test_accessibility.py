@@ -210,6 +210,7 @@ def test_every_page_of_the_admin_is_accessible(
             f"{ADMIN}/resource/{table.pk}/history/",
             f"{ADMIN}/resource/{table.pk}/load/",
             f"{ADMIN}/resource/{table.pk}/texts/ar/",
+            f"{ADMIN}/datastore/",
             f"{ADMIN}_files/load/",
             f"{ADMIN}_files/load/{loaded.pk}/change/",
             *(f"{ADMIN}_files/load/{each.pk}/preview/" for each in (draft, *offers)),

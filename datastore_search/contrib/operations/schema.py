@@ -73,6 +73,7 @@ def diagnose_schema(connection: BaseDatabaseWrapper) -> Iterator[Finding]:
         model
         for model in apps.get_models()
         if model._meta.app_label.startswith("datastore_search")
+        and model._meta.can_migrate(connection)
         and router.allow_migrate_model(connection.alias, model)
     ]
     statements = _list_statements(connection, "TABLE", "INDEX", "TRIGGER")

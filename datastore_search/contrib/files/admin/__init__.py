@@ -1,5 +1,5 @@
-"""The parts of the admin that load files; autodiscovery registers ``loads``."""
+"""The parts of the admin that load files; autodiscovery registers ``loads`` and ``datastore``."""
 
-from . import loads
+from . import datastore, loads
 
-__all__ = ["loads"]
+__all__ = ["datastore", "loads"]

@@ -35,7 +35,7 @@ from .forms import LoadedFieldForm
 #: On the page of a resource; the list of loads has all.
 MAX_LISTED_LOADS = 20
 
-_NEWEST_LOADS = Load.objects.defer(*UNLISTED_FIELDS).order_by("resource_id", "-created_at", "-pk")
+NEWEST_LOADS = Load.objects.defer(*UNLISTED_FIELDS).order_by("resource_id", "-created_at", "-pk")
 
 
 def _get_newest_load(resource: Resource) -> Load | None:
@@ -80,7 +80,7 @@ class LoadsOfResource(ResourcePart):
 
     def select_related(self, resources: QuerySet[Resource]) -> QuerySet[Resource]:
         """Read the newest loads of all resources in one query."""
-        newest = Prefetch("loads", _NEWEST_LOADS.distinct("resource_id"), to_attr="newest")
+        newest = Prefetch("loads", NEWEST_LOADS.distinct("resource_id"), to_attr="newest")
         return resources.prefetch_related(newest)
 
     def prepare_list(self) -> None:
@@ -109,7 +109,7 @@ class LoadsOfResource(ResourcePart):
     def continue_after_adding(
         self, request: HttpRequest, resource: Resource
     ) -> HttpResponse | None:
-        if "_load" not in request.POST:
+        if "_load" not in {**request.GET, **request.POST}:
             return None
         return redirect("admin:datastore_search_resource_load", resource.pk)
 

@@ -9,6 +9,9 @@ from functools import partial
 from typing import Any, Final
 
 from django.db import connections, router, transaction
+from django.db.models import BigIntegerField, Exists, F, OuterRef, Q, QuerySet
+from django.db.models.fields.json import KT
+from django.db.models.functions import Cast
 from django.utils import timezone
 
 from ....database.statements import RowToLock, begin_write_transaction
@@ -66,13 +69,22 @@ def keep_former_version(load: Load, resource: Resource) -> None:
 
 def find_former_version(load: Load) -> TableVersion | None:
     """Find the version that can be published in place of that which is served, if it is kept."""
-    if not load.former or load.finished_at is None:
+    if not load.former or not select_with_former(Load.objects.filter(pk=load.pk)).exists():
         return None
     version = TableVersion.objects.filter(pk=load.former["version"]).first()
-    served, is_kept = load.resource.table_version_id, load.finished_at > _begin_retention()
-    if version is None or not is_kept or load.table_version_id not in {served, version.pk}:
-        return None
-    return version if served and has_table(_connect(), version.pk) else None
+    return version if version and has_table(_connect(), version.pk) else None
+
+
+def select_with_former(loads: QuerySet[Load]) -> QuerySet[Load]:
+    """Keep the loads whose former version can be published; ``former_id`` is its key."""
+    former_id = Cast(KT("former__version"), BigIntegerField())
+    replaceable = Q(table_version=F("resource__table_version")) | Q(table_version=F("former_id"))
+    return loads.annotate(former_id=former_id).filter(
+        replaceable,
+        Exists(TableVersion.objects.filter(pk=OuterRef("former_id"))),
+        resource__table_version__isnull=False,
+        finished_at__gt=_begin_retention(),
+    )
 
 
 def publish_former_version(load: Load, version_id: str, user: Any) -> None:
