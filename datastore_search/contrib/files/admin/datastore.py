@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Any, cast
+from typing import Any
 
 from django.contrib import admin
 from django.contrib.auth import get_user_model
 from django.db.models import Prefetch, Q, QuerySet
 from django.http import HttpRequest, HttpResponse
-from django.urls import URLPattern, path, reverse
-from django.utils.formats import date_format
-from django.utils.html import format_html, format_html_join
-from django.utils.safestring import SafeString
-from django.utils.timezone import localtime
-from django.utils.translation import gettext, pgettext
-from django.utils.translation import gettext_lazy as _
+from django.urls import URLPattern, path
 
 from ....admin.parts import get_page_address
 from ....admin.permissions import (
@@ -24,7 +17,7 @@ from ....admin.permissions import (
     has_permission,
     warn_of_unchecked,
 )
-from ....admin.resources import ResourceAdmin
+from ....messages.numbers import format_count
 from ....models import Datastore, Resource
 from ..conf import conf
 from ..jobs import mark_interrupted_loads
@@ -33,13 +26,8 @@ from ..publishing.versions import select_with_former
 from .display import UNLISTED_FIELDS, format_rough_time, render_progress
 from .part import NEWEST_LOADS
 
-#: Above the resources, the newest first.
-MAX_WAITING_LOADS = 10
-
-#: Of those that might wait, the newest: most portals have a few.
+#: Of those that might wait, the newest: most portals have a few, and the page shows ten.
 _MAX_CHECKED_LOADS = 100
-
-_NEWEST_OF_EACH = NEWEST_LOADS.distinct("resource_id")
 
 
 @admin.register(Datastore)
@@ -50,14 +38,10 @@ class DatastoreAdmin(ViewableAdmin):
         js = ("datastore_search/load_progress.js",)
 
     change_list_template = "datastore_search/admin/datastore.html"
-    list_display = ("title_display", "links", "state", "records", "loaded", "access")
-    list_display_links = None
     list_select_related = ("table_version",)
     list_per_page = list_max_show_all = 20
     search_fields = ("title", "name")
     ordering = ("-modified_at", "pk")
-    actions = None
-    access, records = ResourceAdmin.access, ResourceAdmin.records
 
     def has_view_permission(self, request: HttpRequest, obj: Resource | None = None) -> bool:
         """Show the page to a user who may change all resources, or some."""
@@ -76,38 +60,32 @@ class DatastoreAdmin(ViewableAdmin):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Datastore]:
         """Read of all resources of a page the newest load, what was loaded, what can be undone."""
-        loaded = _NEWEST_OF_EACH.filter(state=LoadState.READY)
-        former = select_with_former(_NEWEST_OF_EACH.filter(former__isnull=False))
-        return (
-            super()
-            .get_queryset(request)
-            .filter(get_permitted_resources(request, "change").condition)
-            .prefetch_related(
-                Prefetch("loads", _NEWEST_OF_EACH, to_attr="newest"),
-                Prefetch("loads", loaded, to_attr="loaded"),
-                Prefetch("loads", former, to_attr="with_former"),
-            )
-        )
+        permitted = get_permitted_resources(request, "change").condition
+        loaded = NEWEST_LOADS.filter(state=LoadState.READY)
+        former = select_with_former(NEWEST_LOADS)
+        kinds = {"newest": NEWEST_LOADS, "loaded": loaded, "with_former": former}
+        reads = [Prefetch("loads", loads, to_attr=name) for name, loads in kinds.items()]
+        return super().get_queryset(request).filter(permitted).prefetch_related(*reads)
 
     def get_changelist_instance(self, request: HttpRequest) -> Any:
         mark_interrupted_loads(Load.objects.all())
         warn_of_unchecked(request, get_permitted_resources(request, "change"))
         changelist = super().get_changelist_instance(request)
-        resources = cast("Iterable[Any]", changelist.result_list)
-        ids = {load.user_id for each in resources for load in each.loaded}
+        ids = {load.user_id for each in changelist.result_list for load in each.loaded}
         users = get_user_model().objects.in_bulk(ids - {None})
-        for each in resources:
-            each.loaded_by = [users.get(load.user_id, "") for load in each.loaded]
+        for each in changelist.result_list:
+            each.page_address, version = get_page_address(each), each.table_version
+            each.records = format_count(version.record_count) if version else "–"
+            each.states = [(load, render_progress(load)) for load in each.newest]
+            each.last_loads = [(load, users.get(load.user_id, "")) for load in each.loaded]
         return changelist
 
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
-        waiting = self._list_waiting(request)
         context = {
             "title": self.opts.verbose_name,
             "may_add": has_permission(request, "add", None),
             "kept_for": conf.UPLOAD_RETENTION and format_rough_time(conf.UPLOAD_RETENTION),
-            "waiting": [(load, render_progress(load)) for load in waiting[:MAX_WAITING_LOADS]],
-            "has_more_waiting": len(waiting) > MAX_WAITING_LOADS,
+            "waiting": [(load, render_progress(load)) for load in self._list_waiting(request)],
         }
         return super().changelist_view(request, {**context, **(extra_context or {})})
 
@@ -119,43 +97,6 @@ class DatastoreAdmin(ViewableAdmin):
         if not permitted.is_everything:
             loads = loads.filter(resource__in=Resource.objects.filter(permitted.condition))
         found = list(loads.order_by("-pk")[:_MAX_CHECKED_LOADS])
-        newest = _NEWEST_OF_EACH.filter(resource__in={load.resource_id for load in found})
+        newest = NEWEST_LOADS.filter(resource__in={load.resource_id for load in found})
         ids = set(newest.values_list("pk", flat=True))
         return [load for load in found if load.pk in ids]
-
-    @admin.display(description=_("title"), ordering="title")
-    def title_display(self, resource: Resource) -> SafeString:
-        address = reverse("admin:datastore_search_resource_change", args=[resource.pk])
-        return format_html('<a href="{}"><bdi>{}</bdi></a>', address, resource)
-
-    @admin.display(description=_("state"))
-    def state(self, resource: Any) -> SafeString | str:
-        for load in resource.newest:
-            address = reverse("admin:datastore_search_files_load_change", args=[load.pk])
-            return format_html('<a href="{}">{}</a>', address, render_progress(load))
-        return gettext("not loaded yet")
-
-    @admin.display(description=_("last load"))
-    def loaded(self, resource: Any) -> SafeString | str:
-        for load, user in zip(resource.loaded, resource.loaded_by, strict=True):
-            moment = date_format(localtime(load.finished_at or load.created_at), "DATETIME_FORMAT")
-            return format_html('{} <bdi class="datastore-quiet">{}</bdi>', moment, user)
-        return "–"
-
-    @admin.display(description=_("what to do"))
-    def links(self, resource: Any) -> SafeString:
-        html = '<a href="{}" aria-label="{}: {}">{}</a>'
-        rows = ((address, text, resource, text) for address, text in _list_links(resource))
-        return format_html_join(" · ", html, rows)
-
-
-def _list_links(resource: Any) -> Iterator[tuple[str, str]]:
-    if address := get_page_address(resource):
-        yield address, pgettext("at a table", "Look")
-    address = reverse("admin:datastore_search_resource_load", args=[resource.pk])
-    yield address, gettext("Replace") if resource.table_version_id else gettext("Load a file")
-    for load in resource.with_former:
-        address = reverse("admin:datastore_search_files_load_change", args=[load.pk])
-        is_taken_back = load.former_id == load.table_version_id
-        text = gettext("The load is taken back") if is_taken_back else gettext("Take back")
-        yield f"{address}#former", text

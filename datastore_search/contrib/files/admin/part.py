@@ -21,7 +21,7 @@ from ....messages.bidi import show_bidi_controls
 from ....models import Resource
 from ..jobs import mark_interrupted_loads
 from ..models import Load
-from ..publishing.versions import find_former_version
+from ..publishing.versions import select_with_former
 from .display import (
     UNLISTED_FIELDS,
     format_bad_row_count,
@@ -35,24 +35,18 @@ from .forms import LoadedFieldForm
 #: On the page of a resource; the list of loads has all.
 MAX_LISTED_LOADS = 20
 
-NEWEST_LOADS = Load.objects.defer(*UNLISTED_FIELDS).order_by("resource_id", "-created_at", "-pk")
-
-
-def _get_newest_load(resource: Resource) -> Load | None:
-    newest: list[Load] = getattr(resource, "newest", [])
-    return newest[0] if newest else None
+_LOADS = Load.objects.defer(*UNLISTED_FIELDS).order_by("resource_id", "-created_at", "-pk")
+NEWEST_LOADS = _LOADS.distinct("resource_id")
 
 
 @admin.display(description=_("state"))
-def state_display(resource: Resource) -> str:
-    newest = _get_newest_load(resource)
-    return render_progress(newest) if newest else gettext("not loaded yet")
+def state_display(resource: Any) -> str:
+    return next(map(render_progress, resource.newest), gettext("not loaded yet"))
 
 
 @admin.display(description=_("last load"))
-def last_load(resource: Resource) -> Any:
-    newest = _get_newest_load(resource)
-    return newest.created_at if newest else None
+def last_load(resource: Any) -> Any:
+    return next((load.created_at for load in resource.newest), None)
 
 
 class LoadsOfResource(ResourcePart):
@@ -80,7 +74,7 @@ class LoadsOfResource(ResourcePart):
 
     def select_related(self, resources: QuerySet[Resource]) -> QuerySet[Resource]:
         """Read the newest loads of all resources in one query."""
-        newest = Prefetch("loads", NEWEST_LOADS.distinct("resource_id"), to_attr="newest")
+        newest = Prefetch("loads", NEWEST_LOADS, to_attr="newest")
         return resources.prefetch_related(newest)
 
     def prepare_list(self) -> None:
@@ -89,9 +83,8 @@ class LoadsOfResource(ResourcePart):
     def build_context(self, resource: Resource | None) -> dict[str, Any]:
         loads = Load.objects.defer(*UNLISTED_FIELDS).filter(resource=resource)
         mark_interrupted_loads(loads)
-        replacing = Load.objects.filter(resource=resource, former__isnull=False).first()
         return {
-            "replacing": replacing and find_former_version(replacing) and replacing,
+            "replacing": select_with_former(Load.objects.filter(resource=resource)).first(),
             "loads": [
                 {
                     "load": load,

@@ -69,9 +69,8 @@ def keep_former_version(load: Load, resource: Resource) -> None:
 
 def find_former_version(load: Load) -> TableVersion | None:
     """Find the version that can be published in place of that which is served, if it is kept."""
-    if not load.former or not select_with_former(Load.objects.filter(pk=load.pk)).exists():
-        return None
-    version = TableVersion.objects.filter(pk=load.former["version"]).first()
+    found: Any = select_with_former(Load.objects.filter(pk=load.pk)).first()
+    version = found and TableVersion.objects.filter(pk=found.former_id).first()
     return version if version and has_table(_connect(), version.pk) else None
 
 
