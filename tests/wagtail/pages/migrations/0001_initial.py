@@ -10,7 +10,7 @@ class Migration(migrations.Migration):
     initial = True
 
     dependencies = [
-        ("datastore_search", "0007_datastore"),
+        ("datastore_search", "0008_datastore"),
         ("wagtailcore", "0098_apitoken"),
     ]
 
