@@ -214,14 +214,6 @@ def test_the_values_of_a_category_are_tags(client: Client, db: None) -> None:
     assert "<i>" not in open_page(client, resource, {"embed": "1"})
 
 
-def test_the_label_of_a_cell_says_that_it_was_cut(client: Client, db: None) -> None:
-    resource = make_loaded_resource(f"first,{'a' * 30},{'b' * 31}\nx,y,z\n")
-
-    page = open_page(client, resource)
-
-    assert re.findall('data-l="(a+|b+…?)"', page) == ["a" * 30, "b" * 30 + "…"]
-
-
 # Cells --------------------------------------------------------------------------------------------
 
 

@@ -313,8 +313,7 @@ def read_record_table(
             " class=h" if each.mark == "h" else ' data-{}="{}"',
             {"number": "n", "moment": "m"}.get(each.kind, "l"),
             # The beginning of the label stands in front of each value, on a narrow screen.
-            each.label[:_MAX_CELL_LABEL_LENGTH].strip()
-            + "…" * (len(each.label) > _MAX_CELL_LABEL_LENGTH),
+            each.label[:_MAX_CELL_LABEL_LENGTH].strip(),
         )
         + write_language(each.value_language)
         for each in columns
