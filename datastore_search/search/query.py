@@ -379,6 +379,8 @@ def _find_known_total(query: Query, relation: Relation) -> int | None:
     return None if None in counts else sum(count for count in counts if count is not None)
 
 
+# Columns ------------------------------------------------------------------------------------------
+
 #: ``format`` takes a hundred arguments, the template among them.
 _MAX_FORMAT_VALUES = 99
 

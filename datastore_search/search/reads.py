@@ -502,6 +502,9 @@ def retry_if_stale(read: Callable[[], Answer]) -> Answer:
     raise TooManyRetries
 
 
+# Timeouts -----------------------------------------------------------------------------------------
+
+
 def choose_timeout(client: Client | None) -> timedelta:
     """Choose the timeout of a client's statements; this reads its token or session."""
     timeouts = [conf.STATEMENT_TIMEOUT]

@@ -59,6 +59,8 @@ from .errors import (
 )
 from .groups import GroupBy, compile_group_keys, read_bounds
 
+# Metrics ------------------------------------------------------------------------------------------
+
 
 class Fits(Enum):
     """Of which types the values are; the figure is a count, one of them, or a number."""
@@ -209,6 +211,8 @@ METRICS: Mapping[str, tuple[Fits, Callable[[_Measured], Asked]]] = {
 #: Those that depend on the order of the values.
 _ORDERED = ("min", "max", "mode")
 
+
+# Queries ------------------------------------------------------------------------------------------
 
 #: Of one call.
 MAX_GROUPS, MAX_METRICS = 4, 20

@@ -101,6 +101,9 @@ class CatalogueState:
     sum_of_versions: int
 
 
+# Datasets -----------------------------------------------------------------------------------------
+
+
 class _Unnest(Func):
     function = "unnest"
     set_returning = True

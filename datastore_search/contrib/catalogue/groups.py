@@ -57,6 +57,8 @@ class OwnerDenied(AccessDenied):
     message = _("Access denied: user %(user)s may not add a dataset to this organization.")
 
 
+# Reading ------------------------------------------------------------------------------------------
+
 Kind = type[Group]
 
 
@@ -217,6 +219,8 @@ def store_group(row: MemberGroup) -> None:
         Dataset.objects.using(using).bulk_update(found, columns, batch_size=1_000)
 
 
+# Parameters ---------------------------------------------------------------------------------------
+
 _TEXTS: Final = {
     "name": _("Short, for addresses: lowercase letters, digits, hyphens and underscores."),
     "title": _("The title."),
@@ -262,6 +266,9 @@ def _read_members(row: MemberGroup, sent: Mapping[str, Any], parsed: Mapping[str
     if "extras" in sent:
         pairs = ((each.get("key"), each.get("value")) for each in parsed.get("extras", ()))
         row.extras = {str(key): str(value) for key, value in pairs if key and value is not None}
+
+
+# Actions ------------------------------------------------------------------------------------------
 
 
 def _find_group(request: Request, kind: Kind, name: str, verb: str = "change") -> MemberGroup:

@@ -78,6 +78,8 @@ class TextArrayField(ArrayField):
         return name, "django.contrib.postgres.fields.ArrayField", arguments, options
 
 
+# Organizations and groups -------------------------------------------------------------------------
+
 _NAMESPACE: Final = uuid.UUID("3a4d6d0e-9c0c-5d0e-8f1e-6a7f0a1f2c11")
 
 
@@ -242,6 +244,9 @@ class Membership(models.Model):
 @receiver(post_delete, sender=settings.AUTH_USER_MODEL)
 def _delete_memberships(instance: models.Model, **_more: object) -> None:
     Membership.objects.using(router.db_for_write(Membership)).filter(user=instance.pk).delete()
+
+
+# Datasets -----------------------------------------------------------------------------------------
 
 
 class State(models.TextChoices):

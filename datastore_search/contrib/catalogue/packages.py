@@ -204,6 +204,9 @@ class PackageChanges(PackageMembers):
     )
 
 
+# Storing ------------------------------------------------------------------------------------------
+
+
 def _store_dataset(
     request: Request, dataset: Dataset, sent: Mapping[str, Any], *, is_complete: bool = True
 ) -> dict[str, Any]:
@@ -303,6 +306,9 @@ def _show_dataset(request: Request, dataset: Dataset) -> dict[str, Any]:
     return describe_dataset(datasets.read([dataset.pk])[0], ResourceAddresses(request))
 
 
+# Actions ------------------------------------------------------------------------------------------
+
+
 @build_action(PackageMembers, _("Create a dataset, perhaps with resources."), is_writing=True)
 def _package_create(request: Request, sent: Mapping[str, object]) -> Answer:
     check_may_add(request, {"owner_org": sent.get("owner_org")})
@@ -377,6 +383,8 @@ def _package_resource_reorder(request: Request, sent: Mapping[str, object]) -> A
         touch_dataset(dataset.pk)
     return Answer({"id": dataset.pk, "order": order})
 
+
+# package_revise -----------------------------------------------------------------------------------
 
 #: Of an id in a path, where it stands for the resource whose id begins with it.
 MIN_ID_LENGTH: Final = 5

@@ -111,6 +111,9 @@ class TagsField(MetadataField):
         return list(dict.fromkeys(text for text in map(str.strip, data) if text))
 
 
+# Members ------------------------------------------------------------------------------------------
+
+
 class MetadataMembers(ResourceMembers):
     owner_org = ResourceIdField(
         help_text=_("The organization that owns it, by its id or name; its members have roles.")
@@ -248,6 +251,9 @@ _READERS: Final[Mapping[str, tuple[Callable[[Any], Any], Promise]]] = {
 }
 
 
+# resource_create ----------------------------------------------------------------------------------
+
+
 @build_action(
     NewMembers,
     _("Create a resource without records, in a dataset or as one of its own."),
@@ -289,6 +295,9 @@ def place_resource(resource: Resource, dataset: Dataset) -> None:
 def is_published(resource: Resource) -> bool:
     """Return whether a resource is part of a published dataset."""
     return get_metadata(resource).members is not None
+
+
+# resource_update, resource_patch, resource_delete -------------------------------------------------
 
 
 def _change(request: Request, sent: Mapping[str, object], *, is_complete: bool) -> Answer:

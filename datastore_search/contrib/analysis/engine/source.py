@@ -172,6 +172,8 @@ class Source:
         _columns.add(table, engine.store(table, kinds, rows, self.seconds, heads))
         return table
 
+    # Records --------------------------------------------------------------------------------------
+
     def _open_records(self) -> bool:
         """Open all records of a small table; return whether they are not too large."""
         read, types = self.read, self.read.relation.types
@@ -297,6 +299,8 @@ class Source:
         )
         return order
 
+    # Conditions -----------------------------------------------------------------------------------
+
     def _compile(self) -> tuple[str, list[Any]]:
         query = self.query
         if not (query.q or query.q_fields or query.filters):
@@ -332,6 +336,8 @@ def _list_fields(conditions: Iterable[Condition], fields: TypedFields) -> list[s
             listed.append(each.field)
     return listed
 
+
+# Conditions in DuckDB's SQL -----------------------------------------------------------------------
 
 #: The capitals of all alphabets, in PostgreSQL and in DuckDB.
 _LETTERS = (
@@ -420,6 +426,9 @@ def read_folding(alias: str) -> Folding:
     # A text with one of these is compared as if they were one letter.
     letters |= set() if letters.isdisjoint(_LETTERS_I) else {*_LETTERS_I}
     return Folding(is_by_code_point, frozenset(letters))
+
+
+# Pages of records ---------------------------------------------------------------------------------
 
 
 class _ReadySource(Source):

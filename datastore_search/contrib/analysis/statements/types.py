@@ -386,6 +386,9 @@ _RULES: Mapping[type[exp.Expr], Callable[[exp.Expr], Kind]] = {
 }
 
 
+# Functions ----------------------------------------------------------------------------------------
+
+
 def _decide_function(node: exp.Expr, function: Function) -> Kind:
     arguments, families = list_arguments(node), function.families
     needed, _, further = families.rstrip("*").partition("?")

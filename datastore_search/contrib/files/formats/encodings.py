@@ -165,6 +165,9 @@ def convert_to_utf8(
     return copy, (Notice("notice.encoding_guessed", encoding=_name_encoding(guess)),)
 
 
+# Detection ----------------------------------------------------------------------------------------
+
+
 def _detect_unicode(start: bytes) -> str | None:
     """Return the encoding of a file that begins with a mark, or like UTF-16; None for others."""
     for mark, encoding in _BYTE_ORDER_MARKS:
@@ -212,6 +215,9 @@ def _find_line(path: Path, offset: int) -> int:
     return line + len(rest)
 
 
+# Conversion ---------------------------------------------------------------------------------------
+
+
 def _decode_file(path: Path, encoding: str, folder: Path, failure: Exception) -> Path:
     """Write a copy in UTF-8; in Vietnamese, letters and their tones become one character."""
     copy, has_begun = folder / "text", False
@@ -235,6 +241,9 @@ def _decode_file(path: Path, encoding: str, folder: Path, failure: Exception) ->
     if not copy.stat().st_size:
         raise LoadFailed("file.empty")
     return copy
+
+
+# The guess ----------------------------------------------------------------------------------------
 
 
 class _Reading(NamedTuple):
@@ -333,6 +342,9 @@ def _describe_readings(readings: Sequence[_Reading]) -> str:
     return ", ".join(listed)
 
 
+# Evidence -----------------------------------------------------------------------------------------
+
+
 def _compare_encodings(text: bytes, encodings: Collection[str]) -> dict[str, float]:
     """Return how usual the pairs of letters of a text are in each encoding."""
     import chardet  # noqa: PLC0415 - a fourth of what the process that reads has to import
@@ -351,6 +363,9 @@ def _compare_encodings(text: bytes, encodings: Collection[str]) -> dict[str, flo
     if all(likeness.get(each, 0) <= _MIN_LIKENESS for each in _EAST_ASIAN):
         likeness |= dict.fromkeys(likeness.keys() & _EAST_ASIAN, _SHORT_LIKENESS)
     return likeness
+
+
+# Words --------------------------------------------------------------------------------------------
 
 
 def _is_in_other_script(word: str) -> bool:

@@ -289,6 +289,9 @@ def _find_converter(
     return cast("CoordinateConverter", geo.CoordinateConverter(code))
 
 
+# Elements -----------------------------------------------------------------------------------------
+
+
 class _TableBuilder:
     """
     Writes elements as rows, and collects what the table is to know of them.

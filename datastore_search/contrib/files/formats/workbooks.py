@@ -394,6 +394,9 @@ def _read_xls_rows(
         yield cells + [""] * (width - len(cells))
 
 
+# The table ----------------------------------------------------------------------------------------
+
+
 class _TableBuilder:
     """Writes rows, and collects what the table is to know of them."""
 

@@ -8,6 +8,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 TEMPLATES: Mapping[str, str | Promise] = {
+    # Files ----------------------------------------------------------------------------------------
     "file.empty": _("The file is empty."),
     "file.long_rows": _(
         "The rows from line %(line)s on are too long: consecutive rows have %(size)s MB, "
@@ -80,6 +81,7 @@ TEMPLATES: Mapping[str, str | Promise] = {
     "schema.unknown_type": _("“%(type)s” is not a Table Schema type."),
     "schema.missing_value_not_a_text": _("“missingValues” has a value that is not a text."),
     "schema.unknown_key": _("“primaryKey” names a field that the schema does not have."),
+    # Loads ----------------------------------------------------------------------------------------
     "load.unexpected": _("The load failed for an unexpected reason; see the server's log."),
     "load.cancelled": _("The load was cancelled."),
     "load.interrupted": _("The load was interrupted: its process has ended."),
@@ -122,6 +124,7 @@ TEMPLATES: Mapping[str, str | Promise] = {
         "The file cannot be read: the program that reads such files crashed. The file may be "
         "damaged; save it again, or as CSV."
     ),
+    # Keys -----------------------------------------------------------------------------------------
     "key.missing_field": _("The file has no field “%(field)s”, which is in the key."),
     "key.too_many_fields": _("A key has at most %(most)s fields."),
     "key.required": _(
@@ -134,6 +137,7 @@ TEMPLATES: Mapping[str, str | Promise] = {
     ),
     # Found by PostgreSQL: existing records, or values that are equal only there.
     "key.duplicate": _("Some records have the same values in the fields of the key: %(fields)s."),
+    # URLs -----------------------------------------------------------------------------------------
     "url.invalid": _(
         "“%(address)s” is not the address of a file: it must begin with http:// or https:// and"
         " name a server."
@@ -153,6 +157,7 @@ TEMPLATES: Mapping[str, str | Promise] = {
     "url.broken_response": _("The server's answer is incomplete, or is not valid HTTP."),
     "url.web_page": _("The address leads to a web page, perhaps a login page, and not to a file."),
     "url.file_too_large": _("The file is larger than %(most)s bytes, the limit for fetched files."),
+    # Archives -------------------------------------------------------------------------------------
     "archive.damaged": _("The archive is damaged and cannot be unpacked."),
     "archive.truncated": _("The compressed file ends too early: a part of it is missing."),
     "archive.encrypted": _("“%(member)s” in the archive is protected by a password."),
@@ -172,6 +177,7 @@ TEMPLATES: Mapping[str, str | Promise] = {
         "The file would be more than %(ratio)s times as large when unpacked: it is refused "
         "as an attack."
     ),
+    # Workbooks ------------------------------------------------------------------------------------
     "workbook.unknown_format": _(
         "The file is not a workbook that can be read, neither Excel's nor OpenDocument's."
     ),
@@ -184,6 +190,7 @@ TEMPLATES: Mapping[str, str | Promise] = {
     "workbook.empty_sheet": _("The sheet “%(sheet)s” has no cells."),
     "workbook.empty_range": _("The sheet “%(sheet)s” has no cells at %(range)s."),
     "workbook.empty": _("No sheet of the workbook has cells."),
+    # JSON -----------------------------------------------------------------------------------------
     "json.invalid": _("The file is not valid JSON (line %(line)s, column %(column)s)."),
     "json.truncated": _("The file ends in the middle of its JSON."),
     "json.long_value": _("A value of the JSON, from line %(line)s on, is longer than %(most)s MB."),
@@ -199,6 +206,7 @@ TEMPLATES: Mapping[str, str | Promise] = {
     "json.repeated_member": _("An object has the member “%(member)s” twice."),
     "json.no_records": _("The JSON's list contains no object with members, and no row."),
     "json.bad_record": _("Line %(line)s: %(reason)s"),
+    # Places ---------------------------------------------------------------------------------------
     "geo.damaged": _("The file is damaged or incomplete: it cannot be read as %(format)s."),
     "geo.incomplete": _("The shapefile has no part “%(part)s”."),
     "geo.no_coordinates": _(
@@ -217,6 +225,7 @@ TEMPLATES: Mapping[str, str | Promise] = {
     "geo.no_layers": _("The file has no layer with records."),
     "geo.several_layers": _("The file has several layers: %(layers)s. Choose one of them."),
     "geo.unknown_layer": _("The file has no layer “%(layer)s”. It has: %(layers)s."),
+    # Parquet --------------------------------------------------------------------------------------
     "parquet.int96": _(
         "The field “%(field)s” has INT96 timestamps that are finer than a microsecond, "
         "before the year 1 or after 9999. Write them as TIMESTAMP, or save the table as CSV."
