@@ -19,7 +19,7 @@ CONTRIB = PACKAGE / "contrib"
 #: The folders of the apps by name.
 ALL_APPS = {
     "core": PACKAGE,
-    **{path.parent.name: path.parent for path in sorted(CONTRIB.glob("*/apps.py"))},
+    **{path.parent.name: path.parent for path in sorted(CONTRIB.glob("*/__init__.py"))},
 }
 #: Those that have messages.
 APPS = {name: folder for name, folder in ALL_APPS.items() if (folder / "locale").exists()}
@@ -73,7 +73,7 @@ def test_the_source_has_messages(messages: dict[str, set[str]]) -> None:
 
 
 def test_every_app_has_the_same_languages() -> None:
-    assert len(APPS) == 8
+    assert len(APPS) == 9
     for folder in APPS.values():
         assert sorted(path.name for path in (folder / "locale").iterdir()) == list(LOCALES)
     assert len(list(PACKAGE.rglob("*.po"))) == len(CATALOGUES)

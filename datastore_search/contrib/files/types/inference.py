@@ -331,8 +331,9 @@ def _find_other_readings(
     }
     for column, value in find_first_values(table, whole, _HAS_EIGHT_DIGITS).items():
         if formats := [name for name, some in dated.items() if column in some]:
-            name = table.get_name(column)
-            yield column, Notice("notice.maybe_dates", field=name, value=value, formats=formats)
+            notice = Notice("notice.maybe_dates", field=table.get_name(column), value=value)
+            notice.parameters["formats"] = formats
+            yield column, notice
 
 
 def explain_texts(table: StagedTable, decisions: Sequence[Decision]) -> Iterator[Notice]:
