@@ -171,8 +171,8 @@ CASES = [
         ],
         notices=[
             (
-                "Field “day”: text: all values look like dates with a time, but 1 of 5, the first"
-                " in line 4: “1900-02-29”."
+                "Field “day”: text: all values look like dates, but 1 of 5, the first in line 4:"
+                " “1900-02-29”."
             ),
             explain_skipped_rows(3),
         ],
