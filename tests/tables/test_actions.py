@@ -28,7 +28,7 @@ from ..test_docs import (
 #: A value of each parameter of a search beside the id, other than the one that it has without.
 SEARCH: dict[str, Any] = {
     "filters": {"stage": "active"},
-    "geo": {"latitude": 10, "longitude": 106, "kilometers": 500, "fields": ["lat", "lon"]},
+    "geo": {"latitude": 9, "longitude": 9, "kilometers": 900, "fields": ["amount", "amount"]},
     "q": "river",
     "full_text": "river",
     "plain": False,
