@@ -166,6 +166,13 @@ def test_a_page_offers_its_own_frame(client: Client, db: None) -> None:
         "loading": "lazy",
     }
     assert "Pages of other sites may not show it, unless" in extract_text(response)
+    # The frame itself is below its code.
+    frame, address = re.findall(
+        r'<p><a href="(.*?)">What the frame shows</a></p>\s*<iframe src="(.*?)"',
+        response.content.decode(),
+    )[0]
+    assert address == f"http://testserver{frame}"
+    assert client.get(html.unescape(frame)).status_code == 200
 
 
 @pytest.mark.parametrize(
@@ -185,7 +192,10 @@ def test_a_chart_offers_a_frame_to_those_sites_that_may_frame_it(
         assert parse_embed_code(whole)["src"] == source
         text = f"into a page of: {PORTAL} . If that page has a Content-Security-Policy, its"
         assert f"{text} frame-src must have http://testserver." in extract_text(whole)
-    assert ("iframe" in whole.content.decode()) == bool(sites)
+    else:
+        assert "No page may show it in a frame" in extract_text(whole)
+    assert ("<iframe" in whole.content.decode()) == bool(sites)
+    assert "What the frame shows" in extract_text(whole)
     # The policy of the portal holds but for its frame ancestors.
     policy = parse_policy(whole)
     assert (policy["frame-ancestors"], policy["default-src"]) == ({"'none'"}, {"'self'"})

@@ -202,10 +202,8 @@ class PageView(WebView):
         return response
 
     def describe_embedding(self, parameters: Parameters, title: str) -> dict[str, Any]:
-        """Write the HTML that shows the page in a frame; nothing if no page may frame it."""
+        """Write the HTML that shows the page in a frame, and say which pages may have it."""
         ancestors = list_frame_ancestors()
-        if ancestors == [_NOBODY]:
-            return {}
         address = add_query_string(self.request.path, [*parameters, (EMBED, "1")])
         code = format_html(
             '<iframe src="{}" title="{}" width="100%" height="600" loading="lazy"></iframe>',
@@ -214,7 +212,9 @@ class PageView(WebView):
         )
         return {
             "embed_code": code,
-            "frame_sites": [each for each in ancestors if each != _PORTAL],
+            "embed_address": address,
+            "frame_sites": [each for each in ancestors if each not in {_PORTAL, _NOBODY}],
+            "is_framed_here": _PORTAL in ancestors,
             "portal_origin": self.request.build_absolute_uri("/").rstrip("/"),
         }
 
