@@ -167,12 +167,8 @@ def test_a_page_offers_its_own_frame(client: Client, db: None) -> None:
     }
     assert "Pages of other sites may not show it, unless" in extract_text(response)
     # The frame itself is below its code.
-    frame, address = re.findall(
-        r'<p><a href="(.*?)">What the frame shows</a></p>\s*<iframe src="(.*?)"',
-        response.content.decode(),
-    )[0]
-    assert address == f"http://testserver{frame}"
-    assert client.get(html.unescape(frame)).status_code == 200
+    frames = re.findall('</pre>\\s*<iframe src="(.*?)"', response.content.decode())
+    assert client.get(html.unescape(frames[0])).status_code == 200
 
 
 @pytest.mark.parametrize(
@@ -195,7 +191,7 @@ def test_a_chart_offers_a_frame_to_those_sites_that_may_frame_it(
     else:
         assert "No page may show it in a frame" in extract_text(whole)
     assert ("<iframe" in whole.content.decode()) == bool(sites)
-    assert "What the frame shows" in extract_text(whole)
+    assert ("What the frame shows" in extract_text(whole)) == (not sites)
     # The policy of the portal holds but for its frame ancestors.
     policy = parse_policy(whole)
     assert (policy["frame-ancestors"], policy["default-src"]) == ({"'none'"}, {"'self'"})
