@@ -766,6 +766,9 @@ class GeoParameters(ActionParameters):
 class GeoField(ObjectField):
     """A place and a distance: an object, or its JSON text."""
 
+    def get_component(self, name: str) -> str:
+        return name
+
     def build_schema(self) -> Schema:
         schema = GeoParameters.build_schema(required=GeoParameters.list_required())
         return {**schema, "additionalProperties": False}

@@ -150,7 +150,7 @@ return [
 #: What no page has but from a value; scripts are files of the app, or data that no browser runs.
 HARMFUL = (
     "script:not([src^='/static/datastore_search/'], [type='application/ld+json']), "
-    "img, iframe, [onerror], [onclick]"
+    "img, iframe:not(details > iframe[src$='embed=1']), [onerror], [onclick]"
 )
 
 
