@@ -19,7 +19,7 @@ from datastore_search.filters import Clause, Near
 from datastore_search.models import Resource
 from datastore_search.search import ConsistentRead, Query, bind_query, with_consistent_read
 
-from ...builders import act, make_writer_token
+from ...builders import act, get_result, make_resource, make_writer_token
 from ...shared import ModuleTransaction
 from .records import quickly
 
@@ -208,3 +208,18 @@ def test_all_places_are_within_half_of_the_circumference(located: Resource) -> N
     on_globe = {number for number, place in enumerate(PLACES, 1) if place}
     for fields in FIELDS:
         assert find(located, Near(-12, 130, 20_037, fields))[0] == on_globe
+
+
+def test_facets_and_figures_are_of_the_records_near(client: Client) -> None:
+    towns = make_resource("lat,lon\n48.8566,2.3522\n48.8049,2.1204\n-18.1416,178.4419\n")
+    sent = {
+        "resource_id": str(towns.pk),
+        "geo": {"latitude": 48.85, "longitude": 2.35, "kilometers": 20},
+    }
+
+    facets = act(client, "datastore_facets", sent | {"facets": "lat"})
+    figures = act(client, "datastore_aggregate", sent | {"metrics": "count"})
+
+    (found,) = get_result(facets, "datastore_facets")["facets"]
+    assert [each["value"] for each in found["values"]] == [48.8049, 48.8566]
+    assert get_result(figures, "datastore_aggregate")["records"] == [{"count": 2}]

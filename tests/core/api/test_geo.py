@@ -89,19 +89,6 @@ def test_a_link_and_a_dump_ask_for_the_same_place(client: Client, towns: Resourc
     assert content.split() == ["name", "Paris", "Versailles"]
 
 
-def test_facets_and_figures_are_of_the_records_near(client: Client, towns: Resource) -> None:
-    sent = {"resource_id": str(towns.pk), "geo": {**PARIS, "kilometers": 20}}
-
-    facets = get_result(
-        act(client, "datastore_facets", sent | {"facets": "lat"}), "datastore_facets"
-    )
-    figures = act(client, "datastore_aggregate", sent | {"metrics": "count"})
-
-    assert facets["total"] == 2
-    assert [each["value"] for each in facets["facets"][0]["values"]] == [48.8049, 48.8566]
-    assert get_result(figures, "datastore_aggregate")["records"] == [{"count": 2}]
-
-
 def test_python_code_asks_for_a_place(towns: Resource) -> None:
     found = interface.search(AnonymousUser(), towns.pk, geo=PARIS, fields="name")
     records = interface.iterate(AnonymousUser(), towns.pk, geo={**PARIS, "kilometers": 20})
