@@ -101,7 +101,7 @@ def test_texts_and_years_come_before_amounts(client: Client, db: None) -> None:
 
     found = list(parse_facets(open_page(client, make_loaded_resource(f"{names}\n{rows}"))))
 
-    assert found == ["year", "country", "bronze", "gold", "lat", "lon", "magnitude"]
+    assert found == ["year", "country", "bronze", "gold", "lat", "lon"]
 
 
 def test_a_key_is_not_proposed(client: Client, db: None) -> None:

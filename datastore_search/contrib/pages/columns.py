@@ -255,7 +255,7 @@ class FacetKind(IntEnum):
 #: Facets that a page chooses itself: categories, a date and an amount, then others of these.
 _MAX_CHOSEN: Sequence[Mapping[str, int]] = (
     {"categories": 6, "moment": 1, "number": 1},
-    {"moment": 2, "number": 3},
+    {"moment": 2, "number": 2},
 )
 
 
