@@ -124,7 +124,7 @@ def test_downloads_and_programs_have_it(client: Client, sites: Resource) -> None
     } - {ASKED["geo"]}
     dump = client.get(f"/en/datastore/dump/{sites.pk}", {"geo": value, "fields": "code"})
 
-    assert b"".join(dump.streaming_content).decode().split() == ["code", "a", "b"]  # type: ignore[attr-defined]
+    assert b"".join(dump).decode().split() == ["code", "a", "b"]
     assert "kilometers" in extract_text(get(client, sites, "api/"))
 
 

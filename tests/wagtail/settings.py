@@ -3,6 +3,7 @@
 import os
 
 from example_project.settings import *  # noqa: F403 - the other settings are those of the portal
+from example_project.settings import DATABASES
 from example_project.settings import INSTALLED_APPS as _APPS
 
 INSTALLED_APPS = [
@@ -21,4 +22,4 @@ ROOT_URLCONF = "tests.wagtail.urls"
 WAGTAIL_SITE_NAME = "Portal"
 WAGTAILADMIN_BASE_URL = "http://localhost"
 SILENCED_SYSTEM_CHECKS = ["wagtailadmin.W001"]
-DATABASES["default"]["TEST"] = {"NAME": f"test_wagtail_{os.getpid()}"}  # noqa: F405
+DATABASES["default"]["TEST"] = {"NAME": f"test_wagtail_{os.getpid()}"}

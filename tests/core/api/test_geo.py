@@ -85,7 +85,7 @@ def test_a_link_and_a_dump_ask_for_the_same_place(client: Client, towns: Resourc
     dump = client.get(f"/en/datastore/dump/{towns.pk}", asked)
 
     assert [get_ids(first), get_ids(following)] == [[1], [2]]
-    content = b"".join(dump.streaming_content).decode()  # type: ignore[attr-defined]
+    content = b"".join(dump).decode()
     assert content.split() == ["name", "Paris", "Versailles"]
 
 
