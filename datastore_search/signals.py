@@ -12,9 +12,9 @@ from django.dispatch import Signal
 CATALOGUE_KEY = "catalogue"
 
 #: Sent by ``Resource`` when a request of the API, a dump or a page is answered: ``name`` (an
-#: action, ``dump`` or the name of a page), ``status``, ``seconds``, ``record_count``, and with
-#: replicas the alias of the ``database``.  Of an answer that is sent while it is read, it is sent
-#: before the first block.
+#: action, ``dump`` or the name of a page), ``status``, ``seconds``, ``record_count``, the
+#: ``resource`` that it names or None, and with replicas the alias of the ``database``.  Of an
+#: answer that is sent while it is read, it is sent before the first block.
 request_answered = Signal()
 
 #: Sent by ``Resource`` when a search of a larger table sorts by fields, compares or groups them,

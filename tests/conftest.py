@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from importlib import import_module
 from importlib.util import find_spec
+from math import inf
 from pathlib import Path
 from typing import Any
 from zlib import crc32
@@ -146,11 +147,13 @@ def no_table_left(request: pytest.FixtureRequest, django_db_blocker: Any) -> Ite
 
 
 @pytest.fixture(scope="session", autouse=True)
-def all_tables_are_asked() -> None:
-    """Let searches of the catalogue ask all tables, however busy the machine is."""
+def no_time_of_catalogue() -> None:
+    """Let searches of the catalogue ask all tables, and no thread write uses amid a test."""
     if "datastore_search.contrib.catalogue" in settings.INSTALLED_APPS:
         contents: Any = import_module("datastore_search.contrib.catalogue.contents")
         contents._MAX_SECONDS = 30
+        uses: Any = import_module("datastore_search.contrib.catalogue.uses")
+        uses.SECONDS_BETWEEN_WRITES = inf
 
 
 @pytest.fixture(autouse=True)

@@ -142,6 +142,7 @@ def report_answer(
     request: HttpRequest, *, status: int, seconds: float, view: Answering, is_slow: bool
 ) -> None:
     question, record_count = view.describe_question(), view.record_count
+    resource: Resource | None = getattr(request, _RESOURCE_ATTRIBUTE, None)
     if request_answered.receivers:
         request_answered.send_robust(
             sender=Resource,
@@ -149,10 +150,10 @@ def report_answer(
             status=status,
             seconds=seconds,
             record_count=record_count,
+            resource=resource,
             **({"database": view.database} if view.database else {}),
         )
     if is_slow:
-        resource: Resource | None = getattr(request, _RESOURCE_ATTRIBUTE, None)
         filters = question.sent.get("filters")
         if isinstance(filters, str):
             with suppress(ValueError, RecursionError):  # the answer says what is wrong with it

@@ -41,6 +41,7 @@ _TABLES = {
         "datastore_search_catalogue_datasettext",
         "datastore_search_catalogue_membergroup",
         "datastore_search_catalogue_membership",
+        "datastore_search_catalogue_use",
     },
     "pages": {"datastore_search_pages_savedview"},
 }

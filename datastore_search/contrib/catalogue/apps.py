@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from django.utils.translation import gettext_lazy as _
 
 from ...apps import ContribAppConfig
-from ...contributions import Contribution
+from ...contributions import Contribution, receive
 
 
 class CatalogueConfig(ContribAppConfig):
@@ -18,6 +18,7 @@ class CatalogueConfig(ContribAppConfig):
         from ...api.actions import actions
         from ...api.new_resources import catalogue
         from ...database.findings import cleanups
+        from ...signals import request_answered
         from ...web.addresses import routes
         from .actions import catalogue_actions
         from .admin import metadata_of_resource
@@ -25,11 +26,14 @@ class CatalogueConfig(ContribAppConfig):
         from .groups import group_actions
         from .packages import package_actions
         from .resources import catalogue_of_resources, resource_actions
+        from .uses import clean_up as clean_up_uses
+        from .uses import count_use
 
         yield actions.entries(
             *catalogue_actions, *group_actions, *resource_actions, *package_actions
         )
         yield catalogue.entries(catalogue_of_resources)
         yield parts.entries(metadata_of_resource)
-        yield cleanups.entries(clean_up)
+        yield cleanups.entries(clean_up, clean_up_uses)
+        yield receive(request_answered, count_use)
         yield routes.entries(f"{self.name}.urls")

@@ -57,10 +57,12 @@ from .models import (
     ListedDataset,
     Organization,
     State,
+    Use,
     build_organization,
     get_metadata,
 )
 from .query import EVERYTHING, NOTHING, SortTerm, parse_catalogue_query
+from .uses import find_first_day
 
 AnyGroup = TypeVar("AnyGroup", bound=Group)
 AnyRow = TypeVar("AnyRow", Dataset, Resource)
@@ -245,6 +247,14 @@ class Datasets:
         for resource in shown.order_by("dataset__position", "pk"):
             found[get_metadata(resource).part_of_id].append(resource)
         return found
+
+    def list_used(self, limit: int) -> Sequence[tuple[Resource, int]]:
+        """List the tables with the most uses since ``find_first_day``, and their number of uses."""
+        counts = Use.objects.using(self.resources.db).filter(month__gte=find_first_day())
+        counts = counts.filter(resource__in=self.resources).values_list("resource")
+        most = dict(counts.annotate(n=Sum("requests")).order_by("-n", "resource")[:limit])
+        by_id = Resource.objects.using(self.resources.db).defer(*_HEAVY).in_bulk(most)
+        return [(by_id[pk], number) for pk, number in most.items() if pk in by_id]
 
     def locate(self, resources: Sequence[Resource]) -> Mapping[uuid.UUID, DatasetPosition]:
         """Find the place of each resource, among those that the user may read."""

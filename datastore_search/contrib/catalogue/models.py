@@ -514,6 +514,39 @@ class DatasetText(models.Model):
         return str(self.dataset_id)
 
 
+class Use(models.Model):
+    """
+    The requests of a month that were answered about a resource (``uses``).
+
+    Nothing in the database refers to the resource, so that no count waits for a write, and a portal
+    without this app deletes resources.
+    """
+
+    resource = models.ForeignKey(
+        Resource,
+        models.CASCADE,
+        editable=False,
+        related_name="uses",
+        db_constraint=False,
+        db_index=False,
+    )
+    #: The first day of the month, in UTC.
+    month = models.DateField(editable=False)
+    requests = models.BigIntegerField(editable=False)
+
+    objects = PrimaryManager()
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(
+                fields=("resource", "month"), name="datastore_search_use_of_month"
+            ),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.resource_id} {self.month}"
+
+
 def get_metadata(resource: Resource) -> Dataset:
     """
     Get the row with the metadata of a resource, from the database that the resource was read from.

@@ -49,6 +49,7 @@ from ..catalogue.published import (
     get_site_title,
 )
 from ..catalogue.query import SortTerm
+from ..catalogue.uses import find_first_day
 from .head import list_format_labels
 from .page import PageView
 from .sections import PageQuestion, Place, Section
@@ -257,7 +258,14 @@ class CatalogueView(PageView):
             if dataset.resource:
                 address = reverse_in_locale(self.request, "resource", dataset.resource.pk)
             changed.append((address, dataset.local_title, day))
-        ways = [(_("Latest changes"), changed)]
+        used = []
+        for resource, number in datasets.list_used(MAX_WAYS) if total > MAX_WAYS else ():
+            requests = ngettext("%(number)s request", "%(number)s requests", number)
+            address = reverse_in_locale(self.request, "resource", resource.pk)
+            note = requests % {"number": format_count(number)}
+            used.append((address, resource.local_title, note))
+        since = _("Most used since %(date)s") % {"date": format_day(find_first_day())}
+        ways = [(_("Latest changes"), changed), (since, used)]
         for title, name, found in (
             (_("Topics"), "topic", topics),
             (_("Publishers"), "publisher", publishers),

@@ -196,7 +196,8 @@ def test_the_signal_has_name_status_seconds_and_count(
     assert response.status_code == 200
     (report,) = answered
     assert report.pop("seconds") > 0
-    assert report == {"name": "datastore_search", "status": 200, "record_count": 6}
+    named = {"resource": resource, "record_count": 6}
+    assert report == {"name": "datastore_search", "status": 200, **named}
 
 
 # The example portal -------------------------------------------------------------------------------
