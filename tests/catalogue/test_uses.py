@@ -135,7 +135,7 @@ def list_used(client: Client, no_resource: None) -> Callable[[], dict[str, list[
     def list_texts() -> dict[str, list[str]]:
         page = document_fromstring(client.get("/en/datastore/").content)
         return {
-            str(way.findtext("h2")): ["".join(each.itertext()) for each in way.iter("li")]
+            str(way.findtext("h2")): ["".join(map(str, each.itertext())) for each in way.iter("li")]
             for way in page.iter("section")
         }
 

@@ -250,8 +250,8 @@ class Datasets:
 
     def list_used(self, limit: int) -> Sequence[tuple[Resource, int]]:
         """List the tables with the most uses since ``find_first_day``, and their number of uses."""
-        counts = Use.objects.using(self.resources.db).filter(month__gte=find_first_day())
-        counts = counts.filter(resource__in=self.resources).values_list("resource")
+        uses = Use.objects.using(self.resources.db).filter(resource__in=self.resources)
+        counts = uses.filter(month__gte=find_first_day()).values_list("resource")
         most = dict(counts.annotate(n=Sum("requests")).order_by("-n", "resource")[:limit])
         by_id = Resource.objects.using(self.resources.db).defer(*_HEAVY).in_bulk(most)
         return [(by_id[pk], number) for pk, number in most.items() if pk in by_id]
