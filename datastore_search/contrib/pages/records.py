@@ -196,7 +196,8 @@ def _keep_first(pairs: Iterable[tuple[str, object]]) -> dict[str, object]:
     return members
 
 
-_ELLIPSIS = SafeString("…")
+_ELLIPSIS, _CELL, _CELL_TEXT = SafeString("…"), SafeString("<td"), SafeString(">")
+_CATEGORY, _CATEGORY_END = SafeString("<i>"), SafeString("</i>")
 _VISIBLE = re.compile(r"[^\s\x00-\x1f\xad\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]")
 _MARKED = re.compile(r"<mark>(.*?)</mark>")
 
@@ -225,8 +226,10 @@ def _write_cells(
             content += _ELLIPSIS
         if column.mark == "h" and link and _VISIBLE.search(text) and not target:
             content, link = format_html('<a href="{}">{}</a>', link, content), ""
-        cell = "<td{}><i>{}</i>" if column.is_category else "<td{}>{}"
-        cells += format_html(cell, attributes, content)
+        # A sum of safe texts is safe, and hundreds of ``format_html`` take a twentieth of the page.
+        if column.is_category:
+            content = _CATEGORY + content + _CATEGORY_END
+        cells += _CELL + attributes + _CELL_TEXT + content
     return cells, cut, link
 
 
