@@ -467,6 +467,13 @@ def test_an_error_is_said_in_words(
     assert 'class="datastore-chart"' not in response.content.decode()
 
 
+def test_the_form_keeps_what_was_asked_in_vain(client: Client, survey: Resource) -> None:
+    page = open_chart(client, survey, {"show": "sum", "of": "x", "by": "stage"}).content.decode()
+
+    chosen = re.findall(r'<option value="(\w+)"[^>]* selected', page)
+    assert [name for name in chosen if name in {"sum", "stage"}] == ["sum", "stage"]
+
+
 def test_a_nested_field_makes_no_groups(client: Client, db: None) -> None:
     table = Table(make_writer_token())
     table.run("create", fields=[{"id": "j", "type": "json"}, {"id": "n", "type": "int4"}])

@@ -166,6 +166,8 @@ def test_a_resource_is_cited_with_its_date_and_version(client: Client, db: None)
     words = f"River_authority: Rates {{100 %}} & more. Version {version}, "
     assert html.escape(words) in page
     assert f" {moment:%Y}. {address}</bdi>" in page
+    arabic = client.get(f"/ar/datastore/{resource.pk}/about/").content.decode()
+    assert f"<bdi>{version}</bdi>" in arabic  # else its day joins that of the date
     assert html.escape("  title = {{Rates \\{100 \\%\\} \\& more}},") in page
     assert html.escape("  publisher = {{River\\_authority}},") in page
     (written,) = re.findall(r"<code>(\[.*?)</code>", page, re.DOTALL)

@@ -42,8 +42,8 @@ def _cite(question: PageQuestion) -> Mapping[str, Any]:
         publisher=mark_text(publisher, language),
         title=mark_text(title, resource.local_title.language),
         date=format_day(day),
-        version=version,
-        address=address,
+        version=mark_text(version),
+        address=mark_text(address),
     )
     dates = {"year": day.year, "month": day.month, "day": day.day}
     known = {"title": title, "author": publisher, "publisher": publisher, "version": version}

@@ -586,7 +586,8 @@ class Chart(QuestionDrawing[ChartQuery, ChartData]):
         """Describe what can be chosen, with what the chart has, and propose other charts."""
         # A step or a form that was only proposed does not hold for other fields.
         proposed = {"per", "as"} - self.sent.keys()
-        chosen = {name: value for name, value in self.pairs if name not in proposed}
+        asked = dict(self.pairs) if self.shown else self.sent
+        chosen = {name: value for name, value in asked.items() if name not in proposed}
         labels = dict(zip(TEXTS, (_("Title"), _("Unit"), _("Note")), strict=True))
         return {
             **({"present_tab": MAP} if self.areas else {}),

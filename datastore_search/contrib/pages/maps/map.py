@@ -26,7 +26,14 @@ from ..conf import conf
 from ..drawings import DrawingView, File, Option, QuestionDrawing, list_options
 from ..question import QueryString
 from ..svg import wrap_text, write_coordinate, write_text
-from ..values import Phrase, compose_phrase, format_number, mark_text, write_language
+from ..values import (
+    NumberStyle,
+    Phrase,
+    compose_phrase,
+    format_number,
+    mark_text,
+    write_language,
+)
 from .areas import AreaFigures, list_layers, read_areas
 from .places import (
     GRID_CELLS,
@@ -126,6 +133,8 @@ _NEARER, _MAX_NAMES = 0.7, 30
 
 #: The room of a label above its line, and of a line above or below a file.
 _LINE, _CAPTION = 16, 18
+#: What a degree in the letters of a phone needs on both sides.
+_LABEL_ROOM = 32
 _THOUSAND = 1_000
 
 #: Degrees of a part of the globe below which points have a ground of the portal's areas.
@@ -252,14 +261,15 @@ def draw_map(
     drawing.outline_width = f"{1 / math.sqrt(across * down):.3g}"
     step = next((n for n in reversed(_STEPS) if projection.span / n <= _MAX_LINES), _STEPS[0])
     for degrees in _list_multiples(projection.west, projection.east, step, MAX_LONGITUDE):
-        at = write_coordinate(projection.project((degrees, 0))[0])
-        drawing.lines.append(f"M{at} 0V{drawing.height}")
-        text = _write_degrees(degrees, pgettext("longitude", "E"), pgettext("longitude", "W"))
-        drawing.labels += write_text(at, drawing.height - 5, text, "middle")
+        x = projection.project((degrees, 0))[0]
+        drawing.lines.append(f"M{write_coordinate(x)} 0V{drawing.height}")
+        if _LABEL_ROOM <= x <= _WIDTH - _LABEL_ROOM:
+            text = _write_degrees(degrees, pgettext("longitude", "E"), pgettext("longitude", "W"))
+            drawing.labels += write_text(write_coordinate(x), drawing.height - 5, text, "middle")
     for degrees in _list_multiples(projection.south, projection.north, step, MAX_LATITUDE):
         y = projection.project((0, degrees))[1]
         drawing.lines.append(f"M0 {write_coordinate(y)}H{_WIDTH}")
-        if y >= _LINE:
+        if _LINE <= y <= drawing.height - _LABEL_ROOM:
             text = _write_degrees(degrees, pgettext("latitude", "N"), pgettext("latitude", "S"))
             drawing.labels += write_text("4", y - 3, text, "start")
     # The scale bar has a round length, exact in the middle of the map.
@@ -270,8 +280,8 @@ def draw_map(
     start, end = _WIDTH - 12 - length * kilometre, _WIDTH - 12
     drawing.bar = f"M{write_coordinate(start)} 11v5H{end}v-5"
     shown, unit = (length * _THOUSAND, "m") if length < 1 else (length, "km")
-    text = f"{format_number(f'{shown:.10g}')} {unit}"
-    drawing.labels += write_text(str(end), 30, text, "end")
+    text = f"{format_number(f'{shown:.10g}', NumberStyle(0, is_grouped=True))} {unit}"
+    drawing.labels += write_text(str(end), 36, text, "end")
     names = read_names((get_language() or "")[:2]) if "names" in list_layers() else ()
     own = [Name(middle, -math.inf, place.title, "") for place, middle in below]
     _draw_names(drawing, projection, [*own, *names])
@@ -308,7 +318,7 @@ def _draw_names(drawing: MapDrawing, projection: _Projection, names: Iterable[Na
     zoom = math.log2(projection.scale * projection.cosine * 360 / _TILE) + _NEARER
     # The edges have degrees, and a corner has the scale.
     room = (44, 4, _WIDTH - 4, drawing.height - 20)
-    taken: list[tuple[float, ...]] = [(_WIDTH - _MAX_BAR - 24, 0, math.inf, 40)]
+    taken: list[tuple[float, ...]] = [(_WIDTH - _MAX_BAR - 24, 0, math.inf, 46)]
     for name in names:
         if name.zoom > zoom or len(taken) > _MAX_NAMES:
             break
