@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import time
 from collections.abc import Mapping, Sequence
@@ -13,6 +14,7 @@ from django.apps import apps
 from django.contrib.auth import get_user_model
 from django.db import connections, router, transaction
 from django.utils import timezone
+from django.utils.translation import gettext_noop
 
 from ..database.statements import write_rows
 from ..models import Resource
@@ -24,12 +26,8 @@ _MAX_ENTRIES: Final = 1_000
 #: By user and resource: the entry, when it began, and its numbers.
 _entries: dict[tuple[Any, Any], tuple[int, float, Sequence[int]]] = {}
 
-#: What Django shows in the language of the reader.
-_MESSAGE: Final = (
-    '[{"added": {"name": "records", "object": "%s"}},'
-    ' {"changed": {"name": "records", "object": "%s", "fields": ["values"]}},'
-    ' {"deleted": {"name": "records", "object": "%s"}}]'
-)
+#: How Django names the numbers that are not zero, in the language of the reader.
+_VERBS: Final = {"added": {}, "changed": {"fields": [gettext_noop("values")]}, "deleted": {}}
 
 #: An entry with another message is not changed: what has written ``_entries`` was rolled back.
 _ADD: Final = """
@@ -57,7 +55,7 @@ def record_changes(user: Any, resource: Resource, counts: Mapping[str, int], usi
     entry, began, before = _entries.get(key, (0, -math.inf, numbers))
     if now - began < _MAX_AGE.total_seconds():
         sums = [old + new for old, new in zip(before, numbers, strict=True)]
-        messages = [_MESSAGE % tuple(sums), entry, _MESSAGE % tuple(before)]
+        messages = [_write_message(sums), entry, _write_message(before)]
         if write_rows(connections[using], _ADD, [timezone.now(), *messages]):
             _entries[key] = entry, began, sums
             return
@@ -70,8 +68,19 @@ def record_changes(user: Any, resource: Resource, counts: Mapping[str, int], usi
         object_id=str(resource.pk),
         object_repr=str(resource)[:200],
         action_flag=CHANGE,
-        change_message=_MESSAGE % tuple(numbers),
+        change_message=_write_message(numbers),
     )
     if len(_entries) > _MAX_ENTRIES:
         _entries.clear()
     _entries[key] = new.pk, now, numbers
+
+
+def _write_message(numbers: Sequence[int]) -> str:
+    parts = zip(_VERBS.items(), numbers, strict=True)
+    return json.dumps(
+        [
+            {verb: {"name": "records", "object": str(number), **more}}
+            for (verb, more), number in parts
+            if number
+        ]
+    )

@@ -41,7 +41,7 @@ def test_a_load_carries_its_user_and_leaves_an_entry(path: Path, user: Any) -> N
 
     entry = LogEntry.objects.get(user=user)
     assert (load.user, load.starter, entry.object_id) == (user, user, str(resource.pk))
-    assert entry.get_change_message().startswith("Added records “4”.")
+    assert entry.get_change_message() == "Added records “4”. Deleted records “2”."
 
 
 def test_a_load_of_a_command_has_no_user_and_no_entry(path: Path) -> None:

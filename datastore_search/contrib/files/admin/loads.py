@@ -86,7 +86,6 @@ class LoadAdmin(ViewableAdmin):
         format_bad_row_count,
         "created_at",
         format_duration,
-        "mode",
     )
     list_filter = ("state", "mode")
     list_select_related = ("resource",)

@@ -193,6 +193,7 @@ def _publish_version(
         resource = Resource.objects.select_for_update().filter(pk=load.resource_id).first()
         if resource is None:
             raise LoadFailed("load.resource_deleted")
+        served = resource.table_version
         keep_former_version(load, resource)
         fields, types = [], plan.types
         described = zip(plan.table.names, plan.table.labels, strict=True)
@@ -204,7 +205,8 @@ def _publish_version(
         serve_version(resource, version, fields, plan.key)
         load.finished_at = version.published_at
         save_options(resource, plan.options, plan.units)
-        record_changes(load.starter, resource, {"added": load.record_count}, plan.connection.alias)
+        counts = {"added": load.record_count, "deleted": served.record_count if served else 0}
+        record_changes(load.starter, resource, counts, plan.connection.alias)
         progress.enter_state(LoadState.READY)
     load.resource = resource
 

@@ -99,7 +99,7 @@ def publish_former_version(load: Load, version_id: str, user: Any) -> None:
             fields = [Field(resource=resource, **each) for each in locked.former["fields"]]
             serve_version(resource, version, fields, locked.former["key"])
             counts = {"added": version.record_count, "updated": 0, "deleted": served.record_count}
-            record_changes(user, resource, {"added": version.record_count}, _connect().alias)
+            record_changes(user, resource, counts, _connect().alias)
             send = partial(resource_written.send_robust, Resource, resource=resource, **counts)
             transaction.on_commit(send, using=_connect().alias, robust=True)
 
