@@ -361,7 +361,7 @@ def test_a_drawing_has_true_shapes_and_a_scale() -> None:
     # Five degrees of latitude, and ten of longitude at 62.5 degrees north.
     assert wide / high == pytest.approx(10 * 0.46175 / 5, abs=0.01)
     assert re.findall(">([^<]+)<", drawing.labels) == [
-        "2° W", "0°", "2° E", "4° E", "6° E", "8° E", "10° E", "12° E",
+        "0°", "2° E", "4° E", "6° E", "8° E", "10° E",  # no room for 2° W and 12° E at the edges
         "60° N", "62° N", "64° N",
         "100 km",
     ]  # fmt: skip
