@@ -12,6 +12,7 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import lru_cache, partial
+from string import Formatter
 from threading import Lock
 from typing import Any, Final, Literal, LiteralString, cast
 
@@ -51,19 +52,22 @@ FALSE = Clause(sql.SQL("false"))
 TRUE = Clause(sql.SQL("true"))
 
 
-def compose(template: LiteralString, *clauses: Clause) -> Clause:
+def compose(template: LiteralString, *clauses: Clause, **named: Clause) -> Clause:
+    """Put clauses into a template; one that has a name or a number there may occur repeatedly."""
+    placed: Iterable[Clause] = clauses
+    if named or "{0}" in template:
+        places = [place for _text, place, *_more in Formatter().parse(template) if place]
+        placed = [named[each] if each in named else clauses[int(each)] for each in places]
+    texts = {name: clause.text for name, clause in named.items()}
     return Clause(
-        sql.SQL(template).format(*[clause.text for clause in clauses]),
-        [parameter for clause in clauses for parameter in clause.parameters],
+        sql.SQL(template).format(*[clause.text for clause in clauses], **texts),
+        [parameter for clause in placed for parameter in clause.parameters],
     )
 
 
 def join_with_commas(clauses: Iterable[Clause]) -> Clause:
     clauses = list(clauses)
-    return Clause(
-        sql.SQL(", ").join([clause.text for clause in clauses]),
-        [parameter for clause in clauses for parameter in clause.parameters],
-    )
+    return compose(", ".join(["{}"] * len(clauses)), *clauses)
 
 
 def join_clauses(clauses: Sequence[Clause], operator: Literal["AND", "OR", "&&", "||"]) -> Clause:
@@ -72,10 +76,8 @@ def join_clauses(clauses: Sequence[Clause], operator: Literal["AND", "OR", "&&",
         return clauses[0]
     if not clauses:
         return TRUE if operator == "AND" else FALSE
-    return Clause(
-        sql.SQL("({})").format(sql.SQL(f" {operator} ").join([each.text for each in clauses])),
-        [parameter for clause in clauses for parameter in clause.parameters],
-    )
+    places = f" {operator} ".join(["{}"] * len(clauses))
+    return compose(f"({places})", *clauses)
 
 
 # Statements ---------------------------------------------------------------------------------------

@@ -178,14 +178,9 @@ class Comparing:
         if text is None:
             return FALSE
         if not self.is_id:
-            return Clause(
-                sql.SQL("{field} {order} {bound}").format(
-                    field=compile_field_key(self.kind),
-                    order=sql.SQL(order),
-                    bound=compile_value_key(self.kind, sql.SQL("%s::jsonb")),
-                ),
-                [self.field, text],
-            )
+            key = Clause(compile_field_key(self.kind), [self.field])
+            value = Clause(compile_value_key(self.kind, sql.SQL("%s::jsonb")), [text])
+            return compose("{} {} {}", key, Clause(sql.SQL(order)), value)
         # The nearest whole number, so that the key's index answers.
         exact = Decimal(text)
         if abs(exact) > _MAX_ID:
@@ -280,7 +275,7 @@ class Operator:
 
 
 def _negate(clause: Clause | None) -> Clause | None:
-    return clause and Clause(sql.SQL("NOT {}").format(clause.text), clause.parameters)
+    return clause and compose("NOT {}", clause)
 
 
 def _compile_equal_ignoring_case(asked: Comparing) -> Clause | None:
@@ -292,7 +287,7 @@ def _compile_equal_ignoring_case(asked: Comparing) -> Clause | None:
     """
     if not asked.kind.is_text:
         return None
-    name, value = asked.field, asked.require_text()
+    value = asked.require_text()
     exact = asked.compile_in([value])
     if len(value) > _MAX_FOLDED_LENGTH or value.lower() == value.upper():
         return exact
@@ -304,12 +299,9 @@ def _compile_equal_ignoring_case(asked: Comparing) -> Clause | None:
     if not value.isascii() and not {*"Iıİ"}.isdisjoint(value):
         # The vector has i for ı among the words without diacritics.
         is_found, sought = f"({is_found} OR {is_found})", [value, remove_diacritics(value)]
-    operands = (sql.SQL(spelling).format(sql.SQL(each)) for each in ("(data ->> %s)", "%s::text"))
-    count = spelling.count("{0}")
-    folded = Clause(
-        sql.SQL("({} AND ({} = {}) IS TRUE)").format(sql.SQL(is_found), *operands),
-        [*sought, *[name] * count, *[value] * count],
-    )
+    operands = asked.text, Clause(sql.SQL("%s::text"), [value])
+    equal = compose("({} = {}) IS TRUE", *(compose(spelling, each) for each in operands))
+    folded = compose("({} AND {})", Clause(sql.SQL(is_found), sought), equal)
     return join_clauses([exact, folded], "OR")
 
 
@@ -365,12 +357,9 @@ def _compile_part(
     """Search for a part of a text by a condition; by the index where it finds few candidates."""
     if Operators.TEXT not in asked.kind.operators:
         return None
-    part, fields, text = asked.require_text(), asked.fields, asked.text
-    operands = (sql.SQL(spelling).format(each) for each in (text.text, sql.SQL("%s::text")))
-    count = spelling.count("{0}")
-    exact = Clause(
-        sql.SQL(condition).format(*operands), [*text.parameters] * count + [part] * count
-    )
+    part, fields = asked.require_text(), asked.fields
+    operands = asked.text, Clause(sql.SQL("%s::text"), [part])
+    exact = compose(condition, *(compose(spelling, each) for each in operands))
     # The index has the texts of fields, knows letters as they are, and finds what has a part.
     if not fields.estimate_share or asked.is_id or asked.operator[0] in "nu":
         return exact
@@ -566,7 +555,7 @@ def _build_without(positive: Operator, about: str | Promise, label: str | Promis
 
     def compile_without(asked: Comparing) -> Clause | None:
         clause = positive.compile(asked)
-        return clause and Clause(sql.SQL("({}) IS NOT TRUE").format(clause.text), clause.parameters)
+        return clause and compose("({}) IS NOT TRUE", clause)
 
     def compile_duckdb(asked: Comparing, column: DuckDBField) -> str | None:
         condition = positive.compile_duckdb(asked, column)

@@ -253,9 +253,7 @@ def _take_page(bound: BoundQuery, ordered: Clause) -> Clause:
     limit = [] if query.limit is None else [query.limit]
     offset = [query.offset] if query.offset or not limit else []
     words = (" LIMIT %s" if limit else "") + (" OFFSET %s" if offset else "")
-    return Clause(
-        sql.SQL("{}{}").format(ordered.text, sql.SQL(words)), [*ordered.parameters, *limit, *offset]
-    )
+    return compose("{}{}", ordered, Clause(sql.SQL(words), [*limit, *offset]))
 
 
 # By rank ------------------------------------------------------------------------------------------
@@ -296,30 +294,31 @@ class RankSort(Plan):
         matches = self._select_matches()
         if not self.lists_top:
             page = self._fetch(compose("SELECT * FROM found ORDER BY {}", order))
-            is_there = sql.SQL("page._id IS NOT NULL")
-            return count_and_read(matches, bound.columns.unpack(page), texts, is_there)
+            return count_and_read(
+                matches, bound.columns.unpack(page), texts, "page._id IS NOT NULL"
+            )
         page = self._fetch(compose("SELECT * FROM top ORDER BY {}", order))
-        end = max(bound.end or 0, MAX_TOP_IDS)
+        end, most = max(bound.end or 0, MAX_TOP_IDS), Clause(sql.Literal(MAX_TOP_IDS))
         names = ["_id", *_RANK_NAMES[: len(bound.ranks)]]
-        lists = [compose(f"(array_agg({name} ORDER BY {{}}))[:%s]", order) for name in names]
+        lists = [
+            compose(f"(array_agg({name} ORDER BY {{}}))[:{{}}]", order, most) for name in names
+        ]
         # Matches that are not counted are not stored either: several processes may rank them.
-        return Clause(
-            sql.SQL(
-                "WITH found AS {hint}({matches}), top AS MATERIALIZED"
-                " (SELECT * FROM found ORDER BY {order} LIMIT %s)"
-                " SELECT {total}, {lists}, NULL FROM top"
-                " UNION ALL SELECT NULL, {nulls}, {texts} FROM ({page}) AS page"
-            ).format(
-                hint=sql.SQL("MATERIALIZED " if self.counts_matches else ""),
-                matches=matches.text,
-                order=order.text,
-                lists=sql.SQL(", ").join([each.text for each in lists]),
-                nulls=sql.SQL(", ".join(["NULL"] * len(names))),
-                texts=texts,
-                total=sql.SQL("(SELECT count(*) FROM found)" if self.counts_matches else "NULL"),
-                page=bound.columns.unpack(page).text,
-            ),
-            [*matches.parameters, end, *[MAX_TOP_IDS] * len(names), *page.parameters],
+        hint, total = sql.SQL("MATERIALIZED "), sql.SQL("(SELECT count(*) FROM found)")
+        return compose(
+            "WITH found AS {hint}({matches}), top AS MATERIALIZED"
+            " (SELECT * FROM found ORDER BY {order} LIMIT {end})"
+            " SELECT {total}, {lists}, NULL FROM top"
+            " UNION ALL SELECT NULL, {nulls}, {texts} FROM ({page}) AS page",
+            hint=Clause(hint if self.counts_matches else sql.SQL("")),
+            matches=matches,
+            order=order,
+            end=Clause(sql.Literal(end)),
+            total=Clause(total if self.counts_matches else sql.NULL),
+            lists=join_with_commas(lists),
+            nulls=Clause(sql.SQL(", ").join([sql.NULL] * len(names))),
+            texts=Clause(texts),
+            page=bound.columns.unpack(page),
         )
 
     @property
@@ -352,38 +351,33 @@ class PageLookup(Plan):
     ranks: Sequence[Sequence[float]] = field(kw_only=True, default=())
 
     def select(self) -> Clause:
-        lists = [self.ids, *self.ranks]
-        columns = sql.SQL(", ".join(["_id", *_RANK_NAMES[: len(self.ranks)]]))
-        return Clause(
-            sql.SQL(
-                "SELECT {columns}, data FROM unnest({lists}) WITH ORDINALITY"
-                " AS page ({columns}, position) JOIN {source} USING (_id) ORDER BY position"
-            ).format(
-                columns=columns,
-                lists=sql.SQL(", ".join(["%s::bigint[]", *["%s::float8[]"] * len(lists[1:])])),
-                source=self.bound.relation.source.text,
-            ),
-            # psycopg takes ten times as long to write lists.
-            [
-                *[f"{{{','.join(map(str, each))}}}" for each in lists],
-                *self.bound.relation.source.parameters,
-            ],
+        arrays = ["%s::bigint[]", *["%s::float8[]"] * len(self.ranks)]
+        # psycopg takes ten times as long to write lists.
+        written = [f"{{{','.join(map(str, each))}}}" for each in (self.ids, *self.ranks)]
+        return compose(
+            "SELECT {columns}, data FROM unnest({lists}) WITH ORDINALITY"
+            " AS page ({columns}, position) JOIN {source} USING (_id) ORDER BY position",
+            columns=Clause(sql.SQL(", ".join(["_id", *_RANK_NAMES[: len(self.ranks)]]))),
+            lists=Clause(sql.SQL(", ".join(arrays)), written),
+            source=self.bound.relation.source,
         )
 
 
-def count_and_read(matches: Clause, page: Clause, texts: sql.SQL, is_there: sql.SQL) -> Clause:
+def count_and_read(
+    matches: Clause, page: Clause, texts: sql.SQL, is_there: LiteralString
+) -> Clause:
     """
     Read the number of matches and the text of each record of a page, in at least one row.
 
     ``page`` selects from the matches, which it names ``found``.
     """
-    return Clause(
-        sql.SQL(
-            "WITH found AS MATERIALIZED ({}) SELECT total, CASE WHEN {} THEN {} END"
-            " FROM (SELECT count(*) AS total FROM found) AS counted"
-            " LEFT JOIN ({}) AS page ON true"
-        ).format(matches.text, is_there, texts, page.text),
-        [*matches.parameters, *page.parameters],
+    return compose(
+        "WITH found AS MATERIALIZED ({}) SELECT total, CASE WHEN {} THEN {} END"
+        " FROM (SELECT count(*) AS total FROM found) AS counted LEFT JOIN ({}) AS page ON true",
+        matches,
+        Clause(sql.SQL(is_there)),
+        Clause(texts),
+        page,
     )
 
 
@@ -408,8 +402,8 @@ class Grouping(Plan):
             return Plan.select_texts(self, begin)
         bound, order = self.bound, _compile_group_order(self.bound)
         found = compose("SELECT true AS is_there, * FROM found ORDER BY {}", order)
-        texts, is_there = bound.columns.render_texts(), sql.SQL("page.is_there")
-        return count_and_read(self.select_groups(), _take_page(bound, found), texts, is_there)
+        groups, texts = self.select_groups(), bound.columns.render_texts()
+        return count_and_read(groups, _take_page(bound, found), texts, "page.is_there")
 
 
 @dataclass(frozen=True, slots=True)
@@ -423,27 +417,22 @@ class SkipScan(Grouping):
     """
 
     def select_groups(self) -> Clause:
-        bound = self.bound
-        ((name, _kind),) = bound.fields
-        key, source = bound.compile_key(name), bound.relation.source
-        return Clause(
-            sql.SQL(
-                "WITH RECURSIVE value (key, c0) AS ("
-                " (SELECT {key}, data -> %s FROM {source} WHERE {key} IS NOT NULL"
-                " ORDER BY {key}, _id LIMIT 1)"
-                " UNION ALL SELECT next.key, next.c0 FROM value CROSS JOIN LATERAL"
-                " (SELECT {key} AS key, data -> %s AS c0 FROM {source} WHERE {key} > value.key"
-                " ORDER BY {key}, _id LIMIT 1) AS next)"
-                " SELECT c0 FROM (SELECT c0 FROM value LIMIT %s) AS first"
-                " UNION ALL SELECT 'null' FROM (SELECT {key} AS key FROM {source}"
-                " ORDER BY {key} DESC, _id DESC LIMIT 1) AS last WHERE key IS NULL"
-            ).format(key=key.text, source=source.text),
-            [
-                *key.parameters, name, *source.parameters, *key.parameters, *key.parameters,
-                *key.parameters, name, *source.parameters, *key.parameters, *key.parameters,
-                _MAX_SKIPPED_VALUES + 1, *key.parameters, *source.parameters, *key.parameters,
-            ],
-        )  # fmt: skip
+        ((name, _kind),) = self.bound.fields
+        return compose(
+            "WITH RECURSIVE value (key, c0) AS ("
+            " (SELECT {key}, {value} FROM {source} WHERE {key} IS NOT NULL"
+            " ORDER BY {key}, _id LIMIT 1)"
+            " UNION ALL SELECT next.key, next.c0 FROM value CROSS JOIN LATERAL"
+            " (SELECT {key} AS key, {value} AS c0 FROM {source} WHERE {key} > value.key"
+            " ORDER BY {key}, _id LIMIT 1) AS next)"
+            " SELECT c0 FROM (SELECT c0 FROM value LIMIT {most}) AS first"
+            " UNION ALL SELECT 'null' FROM (SELECT {key} AS key FROM {source}"
+            " ORDER BY {key} DESC, _id DESC LIMIT 1) AS last WHERE key IS NULL",
+            key=self.bound.compile_key(name),
+            value=Clause(sql.SQL("data -> %s"), [name]),
+            source=self.bound.relation.source,
+            most=Clause(sql.Literal(_MAX_SKIPPED_VALUES + 1)),
+        )
 
     def is_complete(self, found: FoundRecords) -> bool:
         return found.total <= _MAX_SKIPPED_VALUES

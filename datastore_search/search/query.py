@@ -209,19 +209,18 @@ class BoundQuery:
     def select_count(self) -> Clause:
         """Count the matches; those of a range of keys without gaps are not read."""
         if self.ids and self.is_id_range:
-            return Clause(
-                sql.SQL(
-                    "SELECT CASE WHEN last - first + 1 = %s"
-                    " THEN greatest(0, least(last, %s::bigint) - greatest(first, %s::bigint) + 1)"
-                    " ELSE (SELECT count(*) FROM {source} WHERE {where}) END"
-                    " FROM (SELECT min(_id) AS first, max(_id) AS last FROM {source}) AS ends"
-                ).format(source=self.relation.source.text, where=self.where.text),
-                [
-                    self.relation.record_count, self.ids[1], self.ids[0],
-                    *self.relation.source.parameters, *self.where.parameters,
-                    *self.relation.source.parameters,
-                ],
-            )  # fmt: skip
+            first, last = (Clause(sql.SQL("%s::bigint"), [each]) for each in self.ids)
+            return compose(
+                "SELECT CASE WHEN last - first + 1 = {count}"
+                " THEN greatest(0, least(last, {last}) - greatest(first, {first}) + 1)"
+                " ELSE (SELECT count(*) FROM {source} WHERE {where}) END"
+                " FROM (SELECT min(_id) AS first, max(_id) AS last FROM {source}) AS ends",
+                count=Clause(sql.Literal(self.relation.record_count)),
+                first=first,
+                last=last,
+                source=self.relation.source,
+                where=self.where,
+            )
         if not self.is_distinct:
             return self.select(Clause(sql.SQL("count(*)")))
         return compose("SELECT count(*) FROM ({}) AS found", self.select_groups())
@@ -234,7 +233,7 @@ class BoundQuery:
         number of values, by which it decides to work in parallel.
         """
         inner: list[Clause] = []
-        outer: list[sql.Composable] = []
+        outer: list[Clause] = []
         for position, (name, kind) in enumerate(self.fields):
             shown = "{}"
             if name in self.ranks:
@@ -244,16 +243,11 @@ class BoundQuery:
             else:
                 value = Clause(sql.SQL("coalesce(data -> %s, 'null')"), [name])
             inner.append(compose(f"{{}} AS v{position}", value))
-            outer.append(sql.SQL(f"{shown} AS c{position}").format(sql.SQL(f"v{position}")))
+            outer.append(compose(f"{shown} AS c{position}", Clause(sql.SQL(f"v{position}"))))
         values = self.select(join_with_commas(inner))
-        return Clause(
-            sql.SQL("SELECT {} FROM ({}) AS each GROUP BY {}").format(
-                sql.SQL(", ").join(outer),
-                values.text,
-                sql.SQL(", ".join(f"v{position}" for position in range(len(self.fields)))),
-            ),
-            values.parameters,
-        )
+        by = Clause(sql.SQL(", ".join(f"v{position}" for position in range(len(self.fields)))))
+        grouped = "SELECT {} FROM ({}) AS each GROUP BY {}"
+        return compose(grouped, join_with_commas(outer), values, by)
 
 
 def bind_query(

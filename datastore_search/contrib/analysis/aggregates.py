@@ -357,7 +357,7 @@ class _BoundAggregate:
         groups, page, is_copied = self.select_groups(), self._select_page(), self.query.is_copied
         texts = columns.cells if self.query.is_text else columns.render_texts("," * is_copied)
         if self.query.include_total and not is_copied:
-            return count_and_read(groups, page, texts, sql.SQL("page.is_there"))
+            return count_and_read(groups, page, texts, "page.is_there")
         return compose("WITH found AS ({}) {}", groups, columns.select(texts, page))
 
     def _select_page(self) -> Clause:

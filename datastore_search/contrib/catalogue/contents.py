@@ -171,8 +171,7 @@ class ContentSearch:
             batch = [
                 self._compile_question(each, statement) for each in kept[start : start + _BATCH]
             ]
-            text = sql.SQL(" UNION ALL ").join([each.text for each in batch])
-            asked = Clause(text, [value for each in batch for value in each.parameters])
+            asked = compose(" UNION ALL ".join(["{}"] * len(batch)), *batch)
             # A table may be too slow, or be dropped just now.
             with suppress(DatabaseError), self.session.contain_failure():
                 answers += self.session.fetch_rows(asked, limit=limit)
@@ -181,14 +180,13 @@ class ContentSearch:
         return answers
 
     def _compile_question(self, table: _Table, statement: LiteralString) -> Clause:
-        matches = compose("search @@ {}", compile_words(self.text, table.language))
-        text = sql.SQL(statement).format(
-            id=sql.Literal(table.resource_id),
-            table=quote_record_table(table.table_id),
-            matches=matches.text,
-            most=sql.Literal(MAX_COUNTED + 1),
+        return compose(
+            statement,
+            id=Clause(sql.Literal(table.resource_id)),
+            table=Clause(quote_record_table(table.table_id)),
+            matches=compose("search @@ {}", compile_words(self.text, table.language)),
+            most=Clause(sql.Literal(MAX_COUNTED + 1)),
         )
-        return Clause(text, matches.parameters)
 
 
 def _is_of_other_version(version: Combinable) -> Q:
