@@ -62,8 +62,8 @@ class Action:
 def build_action(
     parameters: type[ActionParameters], description: str | Promise, **more: Any
 ) -> Callable[[Callable[[Request, Mapping[str, object]], Answer]], Action]:
-    """Build the action of a function's name, which has an underscore before it."""
-    return lambda run: Action(run.__name__[1:], parameters, run, description, **more)
+    """Build the action of a function's name, which may have an underscore before it."""
+    return lambda run: Action(run.__name__.removeprefix("_"), parameters, run, description, **more)
 
 
 #: All actions by name.
@@ -81,14 +81,25 @@ class HelpParameters(ActionParameters):
     name = TextField(help_text=_("The name of an action."))
 
 
-def _show_help(request: Request, sent: Mapping[str, object]) -> Answer:
+@build_action(
+    HelpParameters,
+    _("Describe an action."),
+    result={"type": "string", "description": "What the action does."},
+)
+def help_show(request: Request, sent: Mapping[str, object]) -> Answer:
     name = HelpParameters.parse(sent)["name"]
     if name not in actions:
         raise UnknownHelp(action=make_printable(name))
     return Answer(str(actions[name].help), public=True)
 
 
-def _show_status(request: Request, sent: Mapping[str, object]) -> Answer:
+@build_action(
+    ActionParameters,
+    _("Describe this server."),
+    result=schema_ref("DatastoreStatus"),
+    build_schemas=lambda: {"DatastoreStatus": _STATUS},
+)
+def status_show(request: Request, sent: Mapping[str, object]) -> Answer:
     ActionParameters.parse(sent)
     result = {
         "ckan_version": CKAN_VERSION,
@@ -102,7 +113,7 @@ def _show_status(request: Request, sent: Mapping[str, object]) -> Answer:
     return Answer(result, public=True)
 
 
-_STATUS = object_of(
+_STATUS: Schema = object_of(
     {
         "ckan_version": {**TEXT, "description": "The release of CKAN whose actions these are."},
         "datastore_search_version": TEXT,
@@ -113,20 +124,4 @@ _STATUS = object_of(
         "extensions": list_of(TEXT),
     },
     additionalProperties=OBJECT["additionalProperties"],
-)
-
-help_show = Action(
-    name="help_show",
-    parameters=HelpParameters,
-    run=_show_help,
-    help=_("Describe an action."),
-    result={"type": "string", "description": "What the action does."},
-)
-status_show = Action(
-    name="status_show",
-    parameters=ActionParameters,
-    run=_show_status,
-    help=_("Describe this server."),
-    result=schema_ref("DatastoreStatus"),
-    build_schemas=lambda: {"DatastoreStatus": _STATUS},
 )

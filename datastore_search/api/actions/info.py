@@ -22,7 +22,7 @@ from ...search import (
     with_consistent_read,
 )
 from ..authentication import authorize_read
-from ..parameters import BooleanField, ResourceParameters
+from ..parameters import BooleanField, ResourceParameters, Schema
 from ..schemas import (
     BOOLEAN,
     NON_NEGATIVE_INTEGER,
@@ -35,7 +35,7 @@ from ..schemas import (
     object_of,
     schema_ref,
 )
-from .action import Action, Answer
+from .action import Answer, build_action
 
 #: The first fields have a profile.
 MAX_PROFILED_FIELDS = 100
@@ -50,7 +50,13 @@ class InfoParameters(ResourceParameters):
     )
 
 
-def _describe_resource(request: Request, sent: Mapping[str, object]) -> Answer:
+@build_action(
+    InfoParameters,
+    _("Describe the fields of a resource, and how many records it has."),
+    result=schema_ref("DatastoreInfo"),
+    build_schemas=lambda: {"DatastoreInfo": _INFO},
+)
+def datastore_info(request: Request, sent: Mapping[str, object]) -> Answer:
     parameters = InfoParameters.parse(sent)
     name = InfoParameters.get_name(parameters)
 
@@ -135,15 +141,6 @@ _META = object_of(
         "aliases": list_of(TEXT),
     }
 )
-_INFO = object_of(
+_INFO: Schema = object_of(
     {"fields": list_of(describe_field(schema=_SCHEMA, profile=_PROFILE))}, optional={"meta": _META}
-)
-
-datastore_info = Action(
-    name="datastore_info",
-    parameters=InfoParameters,
-    run=_describe_resource,
-    help=_("Describe the fields of a resource, and how many records it has."),
-    result=schema_ref("DatastoreInfo"),
-    build_schemas=lambda: {"DatastoreInfo": _INFO},
 )

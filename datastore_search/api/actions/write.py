@@ -64,7 +64,7 @@ from ..schemas import (
     object_of,
     schema_ref,
 )
-from .action import Action, Answer
+from .action import Answer, build_action
 
 # What they have in common -------------------------------------------------------------------------
 
@@ -115,6 +115,15 @@ def _read_records(writer: Writer, conditions: Sequence[Condition]) -> RawJson | 
     relation = build_relation(writer.resource)
     read = ConsistentRead(writer.session, relation, writer.resource)
     return read_answer(read, query).records
+
+
+def _build_schema(
+    parameters: type[ActionParameters], records: str = "records", **members: Schema
+) -> Schema:
+    return object_of(
+        {"resource_id": RESOURCE_ID, **members},
+        optional={**describe_repeated(parameters), records: RECORDS},
+    )
 
 
 # datastore_create ---------------------------------------------------------------------------------
@@ -192,7 +201,18 @@ class CreateParameters(RecordsParameters):
     )
 
 
-def _create(request: Request, sent: Mapping[str, object]) -> Answer:
+@build_action(
+    CreateParameters,
+    _("Create a table, add fields, aliases and a primary key to it, and append records."),
+    is_writing=True,
+    result=schema_ref("DatastoreCreated"),
+    build_schemas=lambda: {
+        "DatastoreCreated": _build_schema(
+            CreateParameters, fields=FIELDS, method=enum_of(Method.INSERT.value)
+        )
+    },
+)
+def _datastore_create(request: Request, sent: Mapping[str, object]) -> Answer:
     parameters = CreateParameters.parse(sent)
     errors: list[InvalidParameter] = []
     sent_fields = parameters.get("fields") or ()
@@ -289,7 +309,16 @@ class UpsertParameters(RecordsParameters):
     )
 
 
-def _upsert(request: Request, sent: Mapping[str, object]) -> Answer:
+@build_action(
+    UpsertParameters,
+    _("Add records, or change those that have the same primary key."),
+    is_writing=True,
+    result=schema_ref("DatastoreWritten"),
+    build_schemas=lambda: {
+        "DatastoreWritten": _build_schema(UpsertParameters, method=schema_ref("DatastoreMethod"))
+    },
+)
+def _datastore_upsert(request: Request, sent: Mapping[str, object]) -> Answer:
     parameters = UpsertParameters.parse(sent)
     method = Method(parameters.get("method", Method.UPSERT))
     resource = _find_writable_resource(request, parameters)
@@ -327,7 +356,18 @@ class RecordsDeleteParameters(DeleteParameters):
     )
 
 
-def _delete(request: Request, sent: Mapping[str, object]) -> Answer:
+def _build_deleted() -> dict[str, Schema]:
+    return {"DatastoreDeleted": _build_schema(DeleteParameters, "deleted_records")}
+
+
+@build_action(
+    DeleteParameters,
+    _("Delete the records that match the filters or, without filters, the whole table."),
+    is_writing=True,
+    result=schema_ref("DatastoreDeleted"),
+    build_schemas=_build_deleted,
+)
+def _datastore_delete(request: Request, sent: Mapping[str, object]) -> Answer:
     parameters = DeleteParameters.parse(sent)
     if "filters" in parameters:
         return _delete_records(request, parameters)
@@ -336,6 +376,17 @@ def _delete(request: Request, sent: Mapping[str, object]) -> Answer:
         result = _build_result(DeleteParameters, parameters, writer)
         writer.drop_table()
     return Answer(result)
+
+
+@build_action(
+    RecordsDeleteParameters,
+    _("Delete the records that match the filters, and never the table."),
+    is_writing=True,
+    result=schema_ref("DatastoreDeleted"),
+    build_schemas=_build_deleted,
+)
+def _datastore_records_delete(request: Request, sent: Mapping[str, object]) -> Answer:
+    return _delete_records(request, RecordsDeleteParameters.parse(sent))
 
 
 def _delete_records(request: Request, parameters: Mapping[str, Any]) -> Answer:
@@ -349,65 +400,4 @@ def _delete_records(request: Request, parameters: Mapping[str, Any]) -> Answer:
     return Answer(result)
 
 
-# Their schemas ------------------------------------------------------------------------------------
-
-
-def _build_schema(
-    parameters: type[ActionParameters], records: str = "records", **members: Schema
-) -> Schema:
-    return object_of(
-        {"resource_id": RESOURCE_ID, **members},
-        optional={**describe_repeated(parameters), records: RECORDS},
-    )
-
-
-def _build_deleted() -> dict[str, Schema]:
-    return {"DatastoreDeleted": _build_schema(DeleteParameters, "deleted_records")}
-
-
-write_actions = (
-    Action(
-        "datastore_create",
-        CreateParameters,
-        _create,
-        _("Create a table, add fields, aliases and a primary key to it, and append records."),
-        is_writing=True,
-        result=schema_ref("DatastoreCreated"),
-        build_schemas=lambda: {
-            "DatastoreCreated": _build_schema(
-                CreateParameters, fields=FIELDS, method=enum_of(Method.INSERT.value)
-            )
-        },
-    ),
-    Action(
-        "datastore_upsert",
-        UpsertParameters,
-        _upsert,
-        _("Add records, or change those that have the same primary key."),
-        is_writing=True,
-        result=schema_ref("DatastoreWritten"),
-        build_schemas=lambda: {
-            "DatastoreWritten": _build_schema(
-                UpsertParameters, method=schema_ref("DatastoreMethod")
-            )
-        },
-    ),
-    Action(
-        "datastore_delete",
-        DeleteParameters,
-        _delete,
-        _("Delete the records that match the filters or, without filters, the whole table."),
-        is_writing=True,
-        result=schema_ref("DatastoreDeleted"),
-        build_schemas=_build_deleted,
-    ),
-    Action(
-        "datastore_records_delete",
-        RecordsDeleteParameters,
-        lambda request, sent: _delete_records(request, RecordsDeleteParameters.parse(sent)),
-        _("Delete the records that match the filters, and never the table."),
-        is_writing=True,
-        result=schema_ref("DatastoreDeleted"),
-        build_schemas=_build_deleted,
-    ),
-)
+write_actions = _datastore_create, _datastore_upsert, _datastore_delete, _datastore_records_delete

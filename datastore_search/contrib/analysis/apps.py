@@ -27,7 +27,7 @@ class AnalysisConfig(ContribAppConfig):
 
         yield actions.entries(*analysis_actions)
         if conf.SQL_SEARCH:
-            from .search_sql import datastore_search_sql
+            from .statements.answers import datastore_search_sql
 
             yield actions.entries(datastore_search_sql)
         yield SearchParameters.entries(highlight=HIGHLIGHT)

@@ -1,29 +1,38 @@
 """
-The answer to a statement: over one version of each resource that it reads.
+``datastore_search_sql``, and its answer: over one version of each resource that a statement reads.
 
 The user's right to read is checked before anything is said about a table.  What has changed
 meanwhile is read again.
+
+Source: CKAN, its action of this name, and its settings.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
 from math import inf, isfinite
 from typing import Any
 
+from django.utils.translation import gettext_lazy as _
+from rest_framework.request import Request
 from sqlglot.errors import SqlglotError
 from sqlglot.expressions import DType as Kind
 
+from ....api.actions.action import Answer, build_action
+from ....api.authentication import check_may_read
+from ....api.parameters import ActionParameters, TextField
+from ....api.schemas import BOOLEAN, FIELDS, RECORDS, TEXT, object_of, schema_ref
+from ....conf import conf
 from ....field_types import INT8, field_types
 from ....field_types.numbers import NUMBER
 from ....filters.names import ID
 from ....guards import shares
 from ....guards.shares import Client
-from ....search import ConsistentRead, Query, with_consistent_read
+from ....search import ConsistentRead, Query, RawJson, with_consistent_read
 from ....search.reads import with_client_timeout
 from ..engine.process import (
     EngineUnavailable,
@@ -35,10 +44,56 @@ from ..engine.process import (
 from ..engine.source import Source
 from .errors import InvalidStatement
 from .functions import MOMENTS
-from .grammar import Dialect, encode_name, parse
+from .grammar import MAX_LENGTH, Dialect, encode_name, parse
 from .rewriting import TEXTS_OF
 from .translate import Output, Translated, list_names, translate
 from .types import TableColumn
+
+
+class StatementParameters(ActionParameters):
+    needed = ("sql",)
+
+    sql = TextField(
+        MAX_LENGTH,
+        help_text=_(
+            "One SELECT of PostgreSQL’s SQL. Its tables are ids, names or aliases of resources, in "
+            "double quotes."
+        ),
+    )
+
+
+@build_action(
+    StatementParameters,
+    _("Answer a SELECT over one or several resources."),
+    result=schema_ref("DatastoreStatementAnswer"),
+    build_schemas=lambda: {
+        "DatastoreStatementAnswer": object_of(
+            {"sql": TEXT, "fields": FIELDS, "records": RECORDS},
+            optional={"records_truncated": {**BOOLEAN, "description": "There are more records."}},
+        )
+    },
+)
+def datastore_search_sql(request: Request, sent: Mapping[str, object]) -> Answer:
+    text = StatementParameters.parse(sent)["sql"]
+
+    def authorize(read: ConsistentRead, name: str) -> None:
+        check_may_read(request, read.resource, name)
+
+    found = answer_statement(text, authorize, Client.from_request(request), conf.MAX_LIMIT)
+    names = [_dump(name) for name, _kind in found.fields]
+    records = (
+        "{" + ", ".join(map(": ".join, zip(names, row, strict=True))) + "}" for row in found.rows
+    )
+    result = {
+        "sql": text,
+        "fields": [{"id": name, "type": kind} for name, kind in found.fields],
+        **({"records_truncated": True} if found.is_truncated else {}),
+        "records": RawJson([b"[", ", ".join(records).encode(), b"]"]),
+    }
+    return Answer(result, record_count=len(found.rows))
+
+
+# The answer ---------------------------------------------------------------------------------------
 
 #: How often a statement is answered again after a change of its tables.
 _MAX_ATTEMPTS = 5
