@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from typing import Any, ClassVar
 
@@ -141,7 +142,7 @@ def check_may_read(request: Request, resource: Resource, name: str) -> None:
     if isinstance(request.user, AbstractBaseUser):
         raise AccessDenied(user=request.user.get_username(), resource=shown_name)
     errors = SchemeDenied, TokenDenied, AnonymousDenied
-    raise _build_anonymous_error(request, *errors, resource=shown_name)
+    raise _build_anonymous_error(request, errors, resource=shown_name)
 
 
 def authorize_read(request: Request, resource: Resource, name: str, *parts: object) -> Validators:
@@ -172,7 +173,7 @@ def check_sizes(request: Request, max_file_bytes: int = 0, *, is_writing: bool =
         if is_writing:
             user: Any = get_reader(request)
             if not user.is_authenticated:
-                raise _build_anonymous_error(request, *_ANONYMOUS_WRITE_ERRORS)
+                raise _build_anonymous_error(request, _ANONYMOUS_WRITE_ERRORS)
             verbs, resources = ("add", "change", "delete"), Resource.objects.all()
             permissions = [f"datastore_search.{verb}_resource" for verb in verbs]
             found = find_permitted(user, permissions, resources, max_checked=_MAX_CHECKED_RESOURCES)
@@ -219,7 +220,7 @@ def check_may_write(
 def build_write_refusal(request: Request, error: type[AccessDenied], **values: str) -> AccessDenied:
     """Build the ``error`` of a user who may not write, or that of a client without a user."""
     if not isinstance(request.user, AbstractBaseUser):
-        return _build_anonymous_error(request, *_ANONYMOUS_WRITE_ERRORS)
+        return _build_anonymous_error(request, _ANONYMOUS_WRITE_ERRORS)
     return error(user=request.user.get_username(), **values)
 
 
@@ -227,13 +228,10 @@ _ANONYMOUS_WRITE_ERRORS = SchemeWriteDenied, TokenWriteDenied, AnonymousWriteDen
 
 
 def _build_anonymous_error(
-    request: Request,
-    scheme_error: type[AccessDenied],
-    token_error: type[AccessDenied],
-    error: type[AccessDenied],
-    **values: str,
+    request: Request, errors: Sequence[type[AccessDenied]], **values: str
 ) -> AccessDenied:
-    """Build the error of a client without a user: it sent a token in vain, or none."""
+    """Build the error of a client that sent an unknown scheme, a token in vain, or nothing."""
+    scheme_error, token_error, error = errors
     authenticators = request.authenticators or ()
     if all(isinstance(each, BareTokenAuthentication) for each in authenticators):
         # No class knows schemes, such as ``Bearer`` before the token.

@@ -48,15 +48,13 @@ logger = logging.getLogger(__name__)
 #: Of one parameter in one answer.
 MAX_REPORTED_ERRORS: Final = 20
 
-_VALIDATION: Final = "Validation Error"
-
 #: ``error.__type`` of each status.
 ERROR_TYPES: Final = {
     status.HTTP_400_BAD_REQUEST: "Bad Request",
     status.HTTP_403_FORBIDDEN: "Authorization Error",
     status.HTTP_404_NOT_FOUND: "Not Found Error",
     status.HTTP_405_METHOD_NOT_ALLOWED: "Method Not Allowed",
-    status.HTTP_409_CONFLICT: _VALIDATION,
+    status.HTTP_409_CONFLICT: "Validation Error",
     status.HTTP_413_REQUEST_ENTITY_TOO_LARGE: "Request Too Large",
     status.HTTP_415_UNSUPPORTED_MEDIA_TYPE: "Unsupported Media Type",
     status.HTTP_429_TOO_MANY_REQUESTS: "Too Many Requests",

@@ -52,8 +52,6 @@ TEXTS: Mapping[str, str] = {"name": "title", "description": "description"}
 class WordsField(ParameterField):
     """A text of any length, which may be cut; numbers become text."""
 
-    default_error_messages = {"invalid": _("Must be text.")}
-
     def __init__(self, *, cut_at: int | None = None, **options: Any) -> None:
         self.cut_at = cut_at
         super().__init__(**options)

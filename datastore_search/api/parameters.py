@@ -137,12 +137,14 @@ MAX_INDEXES = 100
 class ParameterField(serializers.Field[Any, Any, Any, Any]):
     """A parameter for which null and an empty text mean the default."""
 
-    default_error_messages = {"required": _("Missing value")}
+    default_error_messages = {"required": _("Missing value"), "invalid": _("Must be text.")}
 
     #: The form that programs write best, of those that are accepted, in JSON Schema.
     json_schema: Schema = {"type": "string"}
     #: The sentence about the limit of a value.
     limit_text: ClassVar[str | Promise] = ""
+    #: The name under which a document describes the values; ``{name}`` is the parameter's.
+    component: ClassVar[str] = ""
     #: Of a list.
     max_items: int = 0
     #: Whether a body may have the text of that form, too.
@@ -173,9 +175,6 @@ class ParameterField(serializers.Field[Any, Any, Any, Any]):
         options.setdefault("required", False)
         super().__init__(allow_null=True, **options)
 
-    def to_representation(self, value: Any) -> Any:
-        return value
-
     def describe(self, *, is_required: bool) -> str:
         """Describe the parameter, its default and its limit; code has backticks."""
         default = self.shown_default
@@ -202,8 +201,7 @@ class ParameterField(serializers.Field[Any, Any, Any, Any]):
         return {**self.json_schema, **({"maxItems": self.max_items} if self.max_items else {})}
 
     def get_component(self, name: str) -> str:
-        """Get the name under which a document describes the values; ``name`` is the parameter's."""
-        return ""
+        return self.component.format(name=name)
 
 
 class NonNegativeIntegerField(ParameterField):
@@ -302,10 +300,7 @@ class IgnoredField(ParameterField):
 class TextField(ParameterField):
     """A text; numbers and booleans become text."""
 
-    default_error_messages = {
-        "invalid": _("Must be text."),
-        "long": _("The text is longer than {most} characters."),
-    }
+    default_error_messages = {"long": _("The text is longer than {most} characters.")}
 
     max_length = MAX_TEXT_LENGTH
     json_schema = {"type": "string", "maxLength": max_length}
@@ -334,8 +329,6 @@ class TextField(ParameterField):
 
 
 class FieldNameField(ParameterField):
-    default_error_messages = {"invalid": _("Must be text.")}
-
     def to_internal_value(self, data: object) -> str:
         if not isinstance(data, str):
             self.fail("invalid")
@@ -360,13 +353,11 @@ class ResourceIdField(ParameterField):
 
 class ChoiceField(ParameterField):
     default_error_messages = {"choice": _("Value must be one of {choices}")}
+    component = "{name}"
 
     def __init__(self, choices: Collection[str], **options: Any) -> None:
         self.choices = choices
         super().__init__(**options)
-
-    def get_component(self, name: str) -> str:
-        return name
 
     def build_schema(self) -> Schema:
         return {"type": "string", "enum": [*self.choices]}
@@ -514,9 +505,7 @@ class FiltersField(JsonField):
     default_error_messages = {
         "invalid": _("Filters must be an object, or a list of objects."),
     }
-
-    def get_component(self, name: str) -> str:
-        return "filters"
+    component = "filters"
 
     def check(self, data: object) -> Mapping[str, object] | list[object] | None:
         if not data and not isinstance(data, bool | int | str):
@@ -766,8 +755,7 @@ class GeoParameters(ActionParameters):
 class GeoField(ObjectField):
     """A place and a distance: an object, or its JSON text."""
 
-    def get_component(self, name: str) -> str:
-        return name
+    component = "{name}"
 
     def build_schema(self) -> Schema:
         schema = GeoParameters.build_schema(required=GeoParameters.list_required())

@@ -303,9 +303,7 @@ class CompareField(JsonField):
         "properties": {"field": {"type": "string"}, "from": ANY_VALUE, "to": ANY_VALUE},
         "additionalProperties": False,
     }
-
-    def get_component(self, name: str) -> str:
-        return name
+    component = "{name}"
 
     def check(self, data: object) -> Mapping[str, object]:
         if not isinstance(data, Mapping) or data.keys() != {"field", "from", "to"}:

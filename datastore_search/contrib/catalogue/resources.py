@@ -65,8 +65,6 @@ from .sync import has_dataset
 class MetadataField(ParameterField):
     """A text that the model's field of this name checks; an empty one means no value."""
 
-    default_error_messages = {"invalid": _("Must be text.")}
-
     def __init__(self, name: str, **options: Any) -> None:
         self.name = name
         super().__init__(**options)
