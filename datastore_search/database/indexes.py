@@ -11,6 +11,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.utils import CursorWrapper
 from psycopg import sql
 
+from ..conf import conf
 from .server import has_version
 from .sessions import override_settings
 from .statements import execute, fetch_column, fetch_value
@@ -42,21 +43,17 @@ class Indexes:
     orders: Mapping[str, str] = field(default_factory=dict)
 
 
-def create_indexes(
-    connection: BaseDatabaseWrapper, table_id: int, indexes: Indexes, *, memory_bytes: int
-) -> None:
-    """Index a record table with this memory of the server, and take its statistics."""
+def create_indexes(connection: BaseDatabaseWrapper, table_id: int, indexes: Indexes) -> None:
+    """Index a record table, and take its statistics."""
     with connection.cursor() as cursor:
-        execute_statements(cursor, [build_id_statement(table_id, memory_bytes)])
-    add_indexes(connection, table_id, indexes, memory_bytes=memory_bytes)
+        execute_statements(cursor, [build_id_statement(table_id, conf.LOAD_MEMORY_BYTES)])
+    add_indexes(connection, table_id, indexes)
     analyze_records(connection, table_id)
 
 
-def add_indexes(
-    connection: BaseDatabaseWrapper, table_id: int, indexes: Indexes, *, memory_bytes: int
-) -> None:
+def add_indexes(connection: BaseDatabaseWrapper, table_id: int, indexes: Indexes) -> None:
     """Add indexes to a record table, as far as they are named and not there; its writers wait."""
-    statements = build_index_statements(connection, table_id, indexes, memory_bytes)
+    statements = build_index_statements(connection, table_id, indexes, conf.LOAD_MEMORY_BYTES)
     with connection.cursor() as cursor:
         execute_statements(cursor, statements)
 

@@ -12,10 +12,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import count
-from typing import LiteralString
+from typing import Any, LiteralString
 
 from django.conf import settings
-from django.db import transaction
+from django.db import connections, router, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.utils import CursorWrapper
 from django.db.utils import DatabaseError
@@ -106,13 +106,16 @@ def choose_size_function(table: LiteralString) -> LiteralString:
     )
 
 
-def prepare_server(connection: BaseDatabaseWrapper) -> None:
+def prepare_server(*, using: str, **_options: Any) -> None:
     """
-    Give the workers the functions that statements on records call.
+    Give the workers the functions that statements on records call; a receiver of ``post_migrate``.
 
     The table of placed tables becomes one that Citus knows: writing to it and to a worker in one
     transaction makes Citus commit in two phases.
     """
+    if not (is_wanted() and router.allow_migrate(using, "datastore_search")):
+        return
+    connection = connections[using]
     execute(
         connection,
         "SELECT create_distributed_function(oid::regprocedure) FROM pg_proc"

@@ -95,14 +95,12 @@ def create_table(
 
 
 @contextmanager
-def limit_lock_waits(
-    connection: BaseDatabaseWrapper, lock_timeout: timedelta = LOCK_TIMEOUT
-) -> Iterator[CursorWrapper]:
-    """Open a transaction, or a part of one, that waits for each lock no longer than this."""
+def limit_lock_waits(connection: BaseDatabaseWrapper) -> Iterator[CursorWrapper]:
+    """Open a transaction, or a part of one, that waits for each lock at most ``LOCK_TIMEOUT``."""
     with (
         transaction.atomic(using=connection.alias),
         connection.cursor() as cursor,
-        override_settings(connection, lock_timeout=to_milliseconds(lock_timeout)),
+        override_settings(connection, lock_timeout=to_milliseconds(LOCK_TIMEOUT)),
     ):
         yield cursor
 
@@ -135,17 +133,15 @@ def drop_record_table(connection: BaseDatabaseWrapper, table_id: int) -> bool:
     """
     tables = [quote_record_table(table_id)]
     tables.append(sql.Identifier(placement.name_version_table(name_record_table(table_id))))
-    if is_dropped := drop_tables(connection, tables, LOCK_TIMEOUT):
+    if is_dropped := drop_tables(connection, tables):
         placement.forget_table(connection, table_id)
     return is_dropped
 
 
-def drop_tables(
-    connection: BaseDatabaseWrapper, tables: Iterable[sql.Identifier], lock_timeout: timedelta
-) -> bool:
+def drop_tables(connection: BaseDatabaseWrapper, tables: Iterable[sql.Identifier]) -> bool:
     try:
         with (
-            limit_lock_waits(connection, lock_timeout) as cursor,
+            limit_lock_waits(connection) as cursor,
             # Otherwise waiting for a reader could be an error.
             override_settings(connection, statement_timeout="0"),
         ):

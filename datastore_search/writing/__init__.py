@@ -21,7 +21,6 @@ from django.db.utils import IntegrityError
 from django.utils import timezone
 from psycopg import errors
 
-from ..conf import conf
 from ..database.indexes import (
     Indexes,
     add_indexes,
@@ -43,7 +42,7 @@ from ..database.statements import (
 )
 from ..database.tables import create_table, drop_indexes, has_outgrown_scans
 from ..field_types import field_types
-from ..filters import Condition, TypedFields, compile_conditions
+from ..filters import Clause, Condition, TypedFields, compile_conditions
 from ..messages.access import RecordsMissing, UnknownResource
 from ..messages.availability import ResourceBusy
 from ..messages.parameters import UnknownField
@@ -73,7 +72,6 @@ from .history import record_changes
 from .records import (
     Method,
     RecordTable,
-    Rows,
     get_table_id,
     measure_longest_value,
     read_records,
@@ -175,12 +173,7 @@ class Writer:
                 language=version.language,
                 weights={**settings.weights, **{field.name: field.weight for field in described}},
             )
-            create_indexes(
-                self._connection,
-                version.pk,
-                self.resource.choose_indexes({}),
-                memory_bytes=conf.LOAD_MEMORY_BYTES,
-            )
+            create_indexes(self._connection, version.pk, self.resource.choose_indexes({}))
             if self.resource.table_version is None:
                 self._fields.delete()
             else:  # the table is lost, but not its fields
@@ -316,7 +309,7 @@ class Writer:
         self.counts["updated"] += updated
         return ids
 
-    def merge(self, rows: Rows, method: Method, names: Collection[str]) -> None:
+    def merge(self, rows: Clause, method: Method, names: Collection[str]) -> None:
         """
         Merge the rows of a file, which all have the fields of these names, by the primary key.
 
@@ -329,7 +322,7 @@ class Writer:
             self.counts["updated"] += table.update(rows)
         self.counts["added"] += table.insert(rows, names)
 
-    def list_known(self, rows: Rows, key: Sequence[str]) -> Iterator[list[int]]:
+    def list_known(self, rows: Clause, key: Sequence[str]) -> Iterator[list[int]]:
         """List the numbers of the rows whose ``key`` a record has already, in batches."""
         return RecordTable(self._connection, self.resource, key).list_known(rows)
 
@@ -407,8 +400,7 @@ class Writer:
         return resource
 
     def _add_indexes(self, indexes: Indexes) -> None:
-        table_id, memory_bytes = get_table_id(self.resource), conf.LOAD_MEMORY_BYTES
-        add_indexes(self._connection, table_id, indexes, memory_bytes=memory_bytes)
+        add_indexes(self._connection, get_table_id(self.resource), indexes)
 
     def _check_known(self, names: Sequence[str], parameter: str) -> Mapping[str, str]:
         """Refuse names that are not of fields; return the types of all fields."""

@@ -36,6 +36,7 @@ from ..field_types import (
     parse_values,
 )
 from ..filters import Clause
+from ..filters.names import ID
 from ..messages import shorten
 from ..messages.access import UnknownResource
 from ..messages.parameters import InvalidParameters
@@ -56,8 +57,6 @@ _MAX_SHOWN_LENGTH = 100
 
 #: The largest whole number that JavaScript holds exactly, with all below it.
 MAX_ID = 2**53 - 1
-
-_ID = "_id"
 
 
 class Method(StrEnum):
@@ -97,7 +96,7 @@ def read_records(
     """
     types = {field.name: field_types[field.type] for field in resource.schema}
     key = resource.primary_key
-    if method is not Method.INSERT and not key and any(_ID not in record for record in records):
+    if method is not Method.INSERT and not key and any(ID not in record for record in records):
         raise NoKey
     errors: dict[int, InvalidRecord] = {}
     read: list[Record] = []
@@ -137,14 +136,14 @@ def _identify(
     """Check the names of a record, and that it has an ``_id`` or the key; return the ``_id``."""
     is_insert = method is Method.INSERT
     for name in record:
-        if name not in types and (is_insert or name != _ID):
+        if name not in types and (is_insert or name != ID):
             parameter = "records" if is_insert else "fields"
             raise UnknownRecordField(parameter=parameter, record=number, field=name)
-    if _ID not in record or is_insert:
+    if ID not in record or is_insert:
         if not is_insert and (missing := [name for name in key if name not in record]):
             raise MissingKey(record=number, fields=", ".join(missing))
         return None
-    value = record[_ID]
+    value = record[ID]
     if isinstance(value, str) and len(value) < _MAX_SHOWN_LENGTH and value.isascii():
         text = value.strip(whitespace)
         value = int(text) if text.isdecimal() else value
@@ -210,19 +209,12 @@ _ADVANCE = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Rows:
-    """Rows as an item of FROM, ``rows`` with ``number`` and ``members``, and its parameters."""
-
-    item: sql.Composable
-    parameters: tuple[Any, ...] = ()
-
-
-#: The item of an array of numbers, and of one of JSON objects as texts.
+#: Rows are an item of FROM: ``rows`` with ``number`` and ``members``.  This one is of an array of
+#: numbers, and of one of JSON objects as texts.
 ARRAY = sql.SQL("unnest(%s::bigint[], %s::jsonb[]) AS rows (number, members)")
 
 
-def list_rows(members: Mapping[int, Mapping[str, str]]) -> Rows:
+def list_rows(members: Mapping[int, Mapping[str, str]]) -> Clause:
     """Make an array of rows: by their numbers, JSON texts by field."""
     quoted: dict[str, str] = {}
     texts = []
@@ -230,7 +222,7 @@ def list_rows(members: Mapping[int, Mapping[str, str]]) -> Rows:
         for name in each.keys() - quoted.keys():
             quoted[name] = json.dumps(name, ensure_ascii=False)
         texts.append("{" + ",".join([f"{quoted[name]}:{each[name]}" for name in each]) + "}")
-    return Rows(ARRAY, (list(members), texts))
+    return Clause(ARRAY, [list(members), texts])
 
 
 def get_table_id(resource: Resource) -> int:
@@ -257,26 +249,26 @@ class RecordTable:
 
     # Rows of files --------------------------------------------------------------------------------
 
-    def list_known(self, rows: Rows) -> Iterator[list[int]]:
+    def list_known(self, rows: Clause) -> Iterator[list[int]]:
         """List the numbers of the rows whose key a record has already, in batches."""
         with self._connection.chunked_cursor() as cursor:
             cursor.execute(self._build(_SELECT_KNOWN, rows), rows.parameters)
             while batch := cursor.fetchmany(_MAX_FETCHED_ROWS):
                 yield [number for (number,) in batch]
 
-    def count_known(self, rows: Rows, names: Collection[str]) -> tuple[int, ...]:
+    def count_known(self, rows: Clause, names: Collection[str]) -> tuple[int, ...]:
         """Count the rows whose key a record has, and those whose record has the same values."""
         nulls = json.dumps({**self._nulls, **dict.fromkeys(names)})
         parameters = [nulls, nulls, *rows.parameters]
         return execute(self._connection, self._build(_COUNT_KNOWN, rows), parameters)[0]
 
-    def insert(self, rows: Rows, names: Collection[str]) -> int:
+    def insert(self, rows: Clause, names: Collection[str]) -> int:
         """Add the rows whose key no record has, in order; ``names`` are of the fields of all."""
         nulls = {name: None for name in self._nulls if name not in names}
         statement = self._build(_INSERT + _UNLESS_KNOWN + _IN_ORDER, rows)
         return write_rows(self._connection, statement, [json.dumps(nulls), *rows.parameters])
 
-    def update(self, rows: Rows, same: sql.Composable | None = None) -> int:
+    def update(self, rows: Clause, same: sql.Composable | None = None) -> int:
         """Update the records with the keys of rows, or the ``same``; return how many change."""
         return write_rows(self._connection, self._build(_UPDATE, rows, same), rows.parameters)
 
@@ -342,7 +334,7 @@ class RecordTable:
         return fetch_column(self._connection, returning, parameters)
 
     def _build(
-        self, statement: LiteralString, rows: Rows, same: sql.Composable | None = None
+        self, statement: LiteralString, rows: Clause, same: sql.Composable | None = None
     ) -> sql.Composable:
         """Name the tables in a statement; without a key, no record is the ``same`` as a row."""
         key = [build_key_expression("rows.members", name) for name in self._key]
@@ -352,7 +344,7 @@ class RecordTable:
         ]
         return sql.SQL(statement).format(
             table=self._table,
-            rows=rows.item,
+            rows=rows.text,
             same=same or sql.SQL(" AND ").join(equal or [sql.SQL("false")]),
             key=sql.SQL(", ").join(key),
         )

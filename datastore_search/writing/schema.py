@@ -109,9 +109,10 @@ def _check_fields(wanted: Sequence[GivenField], known: Mapping[str, Field]) -> N
     errors: list[InvalidParameter] = []
     seen: set[str] = set()
     for each in wanted:
+        is_new = each.name not in known
         if each.name in seen:
             errors.append(RepeatedField(field=each.name))
-        elif each.name not in known and (
+        elif is_new and (
             not 0 < len(each.name) <= _MAX_NAME_LENGTH
             or each.name != each.name.strip()
             or each.name in _RESERVED_NAMES
@@ -119,12 +120,9 @@ def _check_fields(wanted: Sequence[GivenField], known: Mapping[str, Field]) -> N
             or not is_storable(each.name)
         ):
             errors.append(InvalidFieldName(field=each.name[:100]))
-        elif each.type is not None and each.name not in known and not find_field_type(each.type):
-            errors.append(
-                UnknownFieldType(
-                    field=each.name, type=each.type[:100], types=", ".join(field_types)
-                )
-            )
+        elif is_new and each.type is not None and not find_field_type(each.type):
+            sent, types = each.type[:100], ", ".join(field_types)
+            errors.append(UnknownFieldType(field=each.name, type=sent, types=types))
         seen.add(each.name)
     count = len(seen | known.keys())
     if count > MAX_FIELDS:

@@ -57,7 +57,7 @@ def make_resources(number: int) -> None:
             " SELECT jsonb_build_object('name', 'river', 'number', each)"
             " FROM generate_series(1, 5) AS each",
         )
-        create_indexes(connection, version.pk, resource.choose_indexes({}), memory_bytes=2**20)
+        create_indexes(connection, version.pk, resource.choose_indexes({}))
         resource.table_version = version
     Resource.objects.bulk_update(resources, ["table_version"], batch_size=500)
     Field.objects.bulk_create(

@@ -49,7 +49,7 @@ CREATE FUNCTION citus_total_relation_size(name regclass, fails boolean) RETURNS 
 def stand_in(module_transaction: ModuleTransaction) -> Iterator[None]:
     execute(connection, _STAND_IN)
     with override_settings(DATASTORE_SEARCH_PLACEMENT="citus"):
-        placement.prepare_server(connection)
+        placement.prepare_server(using=connection.alias)
         yield
 
 
@@ -82,7 +82,7 @@ def test_the_workers_get_every_function_once() -> None:
     assert "datastore_search_vector(jsonb,regconfig)" in placed
     assert len(placed) == len(set(placed)) > 10
     assert not [name for name in placed if "version_placed" in name]  # a trigger
-    placement.prepare_server(connection)
+    placement.prepare_server(using=connection.alias)
     known = fetch_column(connection, "SELECT logicalrelid::text FROM pg_dist_partition")
     assert known == ["datastore_search_scale_placed"]
 

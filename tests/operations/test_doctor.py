@@ -363,7 +363,7 @@ def list_indexes(resource: Resource) -> list[str]:
 
 def index_all_fields(resource: Resource) -> None:
     indexes = Indexes(["filters", "words"])
-    add_indexes(connection, get_table_id(resource), indexes, memory_bytes=2**20)
+    add_indexes(connection, get_table_id(resource), indexes)
 
 
 @pytest.fixture
@@ -575,7 +575,7 @@ def test_no_change_waits_long_for_readers(change: Callable[[int], None]) -> None
     table = get_record_table(resource)
     set_key(connection, number, ["code"])
     indexes = Indexes(orders={"code": "({v})"})
-    add_indexes(connection, number, indexes, memory_bytes=2**23)
+    add_indexes(connection, number, indexes)
     execute(f"CREATE INDEX {name_substring_index(number)} ON {table} (_id)")
 
     with psycopg.connect(build_database_url()) as reader:

@@ -14,7 +14,6 @@ from django.db.models import QuerySet
 from django.utils import timezone
 from psycopg import sql
 
-from ...conf import conf
 from ...database.findings import Finding, finders
 from ...database.indexes import (
     KINDS_OF_LARGE_TABLES,
@@ -259,9 +258,8 @@ class _Table:
             yield Finding("index.missing", str(self.resource.pk), message, create)
 
     def _add_indexes(self, indexes: Indexes) -> None:
-        memory_bytes = conf.LOAD_MEMORY_BYTES
         with limit_lock_waits(self.connection):
-            add_indexes(self.connection, self.version.pk, indexes, memory_bytes=memory_bytes)
+            add_indexes(self.connection, self.version.pk, indexes)
             analyze_records(self.connection, self.version.pk)
 
     def _record_choice(self, chosen: Sequence[IndexKind]) -> None:

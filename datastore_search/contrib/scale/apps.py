@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from django.apps import apps
-from django.db import connections, router
 from django.db.backends.signals import connection_created
 from django.db.models.signals import post_migrate, post_save, pre_delete, pre_save
 
@@ -17,6 +15,7 @@ from ...contributions import Contribution, receive
 class ScaleConfig(ContribAppConfig):
     def contribute(self) -> Iterator[Contribution]:
         from ...database.findings import finders
+        from ...database.placement import prepare_server
         from ...signals import answers_changed
         from ...web.views import request_router
         from .conf import conf
@@ -39,12 +38,4 @@ class ScaleConfig(ContribAppConfig):
         for signal in (pre_save, post_save, pre_delete):
             yield receive(signal, report_row, *described)
         core = apps.get_app_config("datastore_search")  # an app without models sends no signal
-        yield receive(post_migrate, _prepare_workers, core)
-
-
-def _prepare_workers(*, using: str, **_options: Any) -> None:
-    """Give the workers of Citus what statements on records call, after a migration."""
-    from ...database import placement
-
-    if placement.is_wanted() and router.allow_migrate(using, "datastore_search"):
-        placement.prepare_server(connections[using])
+        yield receive(post_migrate, prepare_server, core)

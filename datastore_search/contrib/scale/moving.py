@@ -9,7 +9,6 @@ from typing import Any
 from django.db.backends.base.base import BaseDatabaseWrapper
 from psycopg import sql
 
-from ...conf import conf
 from ...database.findings import Finding
 from ...database.indexes import Indexes, create_indexes, set_key
 from ...database.placement import is_wanted
@@ -55,7 +54,7 @@ def move_records(connection: BaseDatabaseWrapper, resource_id: uuid.UUID) -> int
             ordered = resource.fields.using(using).filter(has_order_index=True)
             orders = {field.name: field_types[field.type].sort_expression for field in ordered}
             indexes = Indexes(old.indexes, orders)
-            create_indexes(connection, new.pk, indexes, memory_bytes=conf.LOAD_MEMORY_BYTES)
+            create_indexes(connection, new.pk, indexes)
             set_key(connection, new.pk, resource.primary_key)
         for relation in TableVersion._meta.related_objects:  # the loads of contrib.files
             related: Any = relation.related_model

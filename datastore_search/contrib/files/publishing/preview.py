@@ -11,8 +11,9 @@ from typing import Any
 from django.db import Error, transaction
 
 from ....database.sessions import override_settings
+from ....database.statements import Clause
 from ....models import Resource
-from ....writing.records import ARRAY, RecordTable, Rows
+from ....writing.records import ARRAY, RecordTable
 from ..formats.duckdb_sql import SQL
 from ..formats.process import open_table
 from ..formats.staging import STAGED_ROWS, Interrupter, StagedTable
@@ -182,7 +183,7 @@ def _compare_records(resource: Resource | None, plan: LoadPlan) -> list[Notice]:
     ):
         for batch in render_rows(plan.table, plan.decisions):
             lines, texts = map(list, zip(*batch, strict=True))
-            found = records.count_known(Rows(ARRAY, (lines, texts)), plan.types)
+            found = records.count_known(Clause(ARRAY, [lines, texts]), plan.types)
             known, same = known + found[0], same + found[1]
             if monotonic() > end:
                 break

@@ -29,16 +29,14 @@ from ....database.indexes import (
     execute_statements,
 )
 from ....database.placement import place_beside
-from ....database.statements import execute
+from ....database.statements import Clause, execute
 from ....database.tables import (
-    LOCK_TIMEOUT,
     create_table,
     drop_tables,
     list_numbers,
     name_record_table,
     quote_record_table,
 )
-from ....writing.records import Rows
 from ..messages import UnstorableRecord
 from .locks import begin_load_transaction, build_statement_comment
 
@@ -253,7 +251,7 @@ def list_staging_tables(connection: BaseDatabaseWrapper) -> set[int]:
 
 def drop_staging_table(connection: BaseDatabaseWrapper, load_id: int) -> bool:
     """Drop the staging table of a load, if there is one, and return whether it was possible."""
-    return drop_tables(connection, [sql.Identifier(f"{_PREFIX}{load_id}")], LOCK_TIMEOUT)
+    return drop_tables(connection, [sql.Identifier(f"{_PREFIX}{load_id}")])
 
 
 def stage_rows(
@@ -261,7 +259,7 @@ def stage_rows(
     load_id: int,
     batches: Iterable[Sequence[tuple[int, str]]],
     beside: str = "",
-) -> Rows:
+) -> Clause:
     """
     Create the staging table of a load, copy the rows into it, and return them.
 
@@ -286,4 +284,4 @@ def stage_rows(
             for batch in batches:
                 lines.write("".join(f"{line}\x02{text}\n" for line, text in batch))
         cursor.execute(sql.SQL("ANALYZE {}").format(table))
-    return Rows(sql.SQL("{} AS rows").format(table))
+    return Clause(sql.SQL("{} AS rows").format(table))
