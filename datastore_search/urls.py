@@ -11,6 +11,7 @@ A portal that needs only some of them includes ``api_urlpatterns``, ``dump_urlpa
 """
 
 from contextlib import suppress
+from importlib import import_module
 
 from django.http import Http404, HttpRequest
 from django.http.response import HttpResponseBase
@@ -22,7 +23,7 @@ from .api.views import ActionView, VersionView
 from .downloads.views import DumpView
 from .middleware import answer_unknown_address
 from .models.base import exclude_from_atomic_requests
-from .web.addresses import list_patterns
+from .web.addresses import routes
 from .web.errors import explain_failures
 
 app_name = "datastore_search"
@@ -38,7 +39,8 @@ api_urlpatterns = [
 dump_urlpatterns = [
     path("datastore/dump/<path:name>", explain_failures(DumpView.as_view()), name="dump"),
 ]
-page_urlpatterns = list_patterns()
+# All apps have contributed by now.
+page_urlpatterns = [pattern for name in routes for pattern in import_module(name).urlpatterns]
 
 
 @exclude_from_atomic_requests

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Iterable
+from functools import wraps
 from typing import Any, cast
 
 from django import forms
@@ -93,6 +94,23 @@ class AliasInline(ResourceInline):
     has_delete_permission = ResourceInline.has_change_permission
 
 
+def _limit_lock_waits(view: Callable[..., Any]) -> Callable[..., Any]:
+    """Let a view change nothing, and say why, when a transaction holds a lock for too long."""
+
+    @wraps(view)
+    def run(owner: admin.ModelAdmin, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+        if request.method != "POST":
+            return view(owner, request, *args, **kwargs)
+        try:
+            with begin_write_transaction(connections[router.db_for_write(Resource)]):
+                return view(owner, request, *args, **kwargs)
+        except WriteBlocked as blocked:
+            messages.error(request, str(blocked))
+            return redirect(request.get_full_path())
+
+    return run
+
+
 @admin.register(Resource)
 class ResourceAdmin(ResourcePermissions, ViewableAdmin):
     form = ResourceForm
@@ -103,31 +121,14 @@ class ResourceAdmin(ResourcePermissions, ViewableAdmin):
     prepopulated_fields = {"name": ("title",)}
     readonly_fields = (*_ADDRESS, "translations_display")
     save_on_top = True
+    view_on_site = staticmethod(get_page_address)
 
     def has_delete_permission(self, request: HttpRequest, obj: Resource | None = None) -> bool:
         return has_permission(request, "delete", obj)
 
-    def changeform_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
-        return self._run_with_lock_timeout(super().changeform_view, request, *args, **kwargs)
-
-    def delete_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
-        return self._run_with_lock_timeout(super().delete_view, request, *args, **kwargs)
-
-    def changelist_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
-        return self._run_with_lock_timeout(super().changelist_view, request, *args, **kwargs)
-
-    def _run_with_lock_timeout(
-        self, view: Callable[..., Any], request: HttpRequest, *args: Any, **kwargs: Any
-    ) -> Any:
-        """Change nothing, and say why, when another transaction holds a lock for too long."""
-        if request.method != "POST":
-            return view(request, *args, **kwargs)
-        try:
-            with begin_write_transaction(connections[router.db_for_write(Resource)]):
-                return view(request, *args, **kwargs)
-        except WriteBlocked as blocked:
-            messages.error(request, str(blocked))
-            return redirect(request.get_full_path())
+    changeform_view = _limit_lock_waits(ViewableAdmin.changeform_view)
+    delete_view = _limit_lock_waits(ViewableAdmin.delete_view)
+    changelist_view = _limit_lock_waits(ViewableAdmin.changelist_view)
 
     def get_urls(self) -> list[URLPattern]:
         added = [
@@ -147,14 +148,12 @@ class ResourceAdmin(ResourcePermissions, ViewableAdmin):
     def media(self) -> forms.Media:
         return sum((part.media for part in parts.values()), super().media)
 
+    @_limit_lock_waits
     def translation_view(
         self, request: HttpRequest, resource_id: uuid.UUID, language: str
     ) -> HttpResponse:
         resource = self._get_changeable(request, resource_id)
-        return cast(
-            "HttpResponse",
-            self._run_with_lock_timeout(handle_translation, request, self, resource, language),
-        )
+        return handle_translation(request, self, resource, language)
 
     def _get_changeable(self, request: HttpRequest, resource_id: uuid.UUID) -> Resource:
         resource = get_object_or_404(Resource, pk=resource_id)
@@ -234,9 +233,6 @@ class ResourceAdmin(ResourcePermissions, ViewableAdmin):
     @admin.display(description=_("translations"))
     def translations_display(self, resource: Resource) -> str:
         return link_translations(resource)
-
-    def view_on_site(self, resource: Resource) -> str | None:
-        return get_page_address(resource)
 
     def response_add(
         self, request: HttpRequest, obj: Resource, post_url_continue: str | None = None

@@ -13,7 +13,7 @@ import unicodedata
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Final, NamedTuple
+from typing import Final, LiteralString, NamedTuple
 
 from psycopg import sql
 
@@ -196,10 +196,8 @@ def _compile_substrings(name: str | None, text: str, options: FullTextOptions) -
 
 def compile_tsquery(q: str, language: str, *, plain: bool) -> Clause:
     """Compile the ``tsquery`` of a full-text query; null or empty where it has no word."""
-    q = _spell_fractions(q)
-    if plain:
-        return Clause(sql.SQL("datastore_search_tsquery(%s, %s::regconfig)"), [q, language])
-    return Clause(sql.SQL("datastore_search_parsed_tsquery(%s, %s::regconfig)"), [q, language])
+    read: LiteralString = "datastore_search_tsquery" if plain else "datastore_search_parsed_tsquery"
+    return Clause(sql.SQL(f"{read}(%s, %s::regconfig)"), [_spell_fractions(q), language])
 
 
 def compile_words(q: str, language: str, *, has_excluded: bool = True) -> Clause:

@@ -34,9 +34,11 @@ from ipaddress import IPv6Address, ip_address, ip_network
 from statistics import median
 from threading import Condition, Event, Lock, local
 from time import monotonic
-from typing import Any, Final, Protocol, Self
+from typing import Any, Final, Self
 from weakref import finalize
 
+from django.http import HttpRequest
+from rest_framework.request import Request
 from rest_framework.settings import api_settings
 
 from ..conf import conf
@@ -66,14 +68,6 @@ _KNOWN_SECONDS: Final = 60.0
 _keys: BoundedCache[bytes, tuple[str, float]] = BoundedCache("clients", 10_000)
 
 
-class _Sent(Protocol):
-    @property
-    def META(self) -> Mapping[str, Any]: ...  # noqa: N802 - Django's name
-
-    @property
-    def user(self) -> Any: ...
-
-
 @dataclass(frozen=True, slots=True)
 class Client:
     """The client of a request; ``environ`` is the WSGI environment, or ``META`` under ASGI."""
@@ -82,7 +76,7 @@ class Client:
     read_user: Callable[[], Any] = lambda: None
 
     @classmethod
-    def from_request(cls, request: _Sent) -> Client:
+    def from_request(cls, request: HttpRequest | Request) -> Client:
         """Make the client of a request; its token or session is read where it matters."""
         return cls(request.META, lambda: request.user)
 
@@ -386,7 +380,7 @@ class StreamSlot:
     """
     One slot of the streams, each of which holds a file or a snapshot, and under WSGI a thread.
 
-    It is released once: by ``release``, or with the last reference to it.
+    It is released once: by a call of ``release``, or with the last reference to it.
     """
 
     def __init__(self) -> None:
@@ -403,10 +397,7 @@ class StreamSlot:
             if _streams.total() >= conf.MAX_STREAMS:
                 raise TooManyStreams
             _streams[client] += 1
-        self._release = finalize(self, _release, client)
-
-    def release(self) -> None:
-        self._release()
+        self.release = finalize(self, _release, client)
 
 
 def _release(client: str) -> None:

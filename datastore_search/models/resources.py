@@ -456,10 +456,9 @@ class Resource(GuardedModel):
     def index_kinds(self) -> list[str]:
         """What the next table is indexed by: what was chosen, as far as the database can."""
         kinds = self.chosen_index_kinds
-        if IndexKind.SUBSTRINGS in kinds:
-            connection = connections[router.db_for_write(Resource, instance=self)]
-            if not has_trigrams(connection):
-                kinds.remove(IndexKind.SUBSTRINGS)
+        connection = connections[router.db_for_write(Resource, instance=self)]
+        if IndexKind.SUBSTRINGS in kinds and not has_trigrams(connection):
+            kinds.remove(IndexKind.SUBSTRINGS)
         return kinds
 
     @property

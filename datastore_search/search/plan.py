@@ -467,19 +467,16 @@ TopMatchesKey = tuple[VersionKey, str, tuple[str, ...]]
 
 
 @dataclass(frozen=True, slots=True)
-class TopMatches:
-    """
-    The first ``MAX_TOP_IDS`` ids by rank, and their ranks, a list for each rank.
-
-    ``total`` is None where matches were not counted.
-    """
+class FoundIds:
+    """Ids of matches in order, the number of all unless not counted, and a list for each rank."""
 
     ids: Sequence[int]
-    ranks: Sequence[Sequence[float]]
     total: int | None
+    ranks: Sequence[Sequence[float]] = ()
 
 
-top_matches_cache: BoundedCache[TopMatchesKey, TopMatches] = BoundedCache(
+#: The first ``MAX_TOP_IDS`` matches by rank.
+top_matches_cache: BoundedCache[TopMatchesKey, FoundIds] = BoundedCache(
     "top_matches",
     5_000,  # with at most 8 kB of ids and 8 kB of each rank
     max_size=20_000_000,
@@ -490,7 +487,7 @@ top_matches_cache: BoundedCache[TopMatchesKey, TopMatches] = BoundedCache(
 
 def find_top_matches(
     read: ConsistentRead, bound: BoundQuery
-) -> tuple[TopMatchesKey | None, TopMatches | None]:
+) -> tuple[TopMatchesKey | None, FoundIds | None]:
     """
     Build the key of a ranked query, and find what is kept of it, with a count that is needed.
 
@@ -518,7 +515,7 @@ def keep_top_matches(key: TopMatchesKey, head: Sequence[bytes | None], *, is_cou
         values = [array("d", map(float, (each or b"")[1:-1].split(b","))) for each in ranks]
         is_all = len(numbers) < MAX_TOP_IDS
         known = len(numbers) if is_all else int(total or 0) if is_counted else None
-        top_matches_cache.add(key, TopMatches(numbers, values, known))
+        top_matches_cache.add(key, FoundIds(numbers, known, values))
 
 
 # Pages that others find ---------------------------------------------------------------------------
@@ -527,23 +524,15 @@ def keep_top_matches(key: TopMatchesKey, head: Sequence[bytes | None], *, is_cou
 _MIN_SCANNED_RECORDS = 20_000
 
 
-@dataclass(frozen=True, slots=True)
-class FoundPage:
-    """The ids of a page in its order; ``total`` is the number of matches, if it is wanted."""
-
-    ids: Sequence[int]
-    total: int | None
-
-
 #: Finds a page of the version that is read; None leaves it to PostgreSQL.
-page_finder: Hook[Callable[[ConsistentRead, BoundQuery], FoundPage | None] | None] = Hook(
+page_finder: Hook[Callable[[ConsistentRead, BoundQuery], FoundIds | None] | None] = Hook(
     "finder of pages", None
 )
 
 
 def find_page(
     read: ConsistentRead, bound: BoundQuery, total: int | None, *, is_counted: bool = False
-) -> FoundPage | None:
+) -> FoundIds | None:
     """
     Find a page of a large table whose records PostgreSQL would scan, sort or skip.
 
@@ -604,7 +593,7 @@ def _has_index(condition: Condition, relation: Relation) -> bool:
 
 
 def choose_plans(
-    bound: BoundQuery, total: int | None, top: TopMatches | None = None, *, lists_top: bool = False
+    bound: BoundQuery, total: int | None, top: FoundIds | None = None, *, lists_top: bool = False
 ) -> list[Plan]:
     """
     Choose the plans that are tried one after the other, until one is complete; the last one is.

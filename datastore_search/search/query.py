@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property, lru_cache
-from typing import Any, Final, LiteralString
+from typing import Any, LiteralString
 
 from psycopg import sql
 
@@ -290,10 +290,8 @@ def bind_query(
     is_unfiltered = not (query.filters or has_full_text or is_distinct)
     can_know_total = not (has_full_text or is_distinct)
     bounds = [each for each in query.filters if isinstance(each, Comparison) and each.field == ID]
-    ids = None
-    if bounds:
-        asked = [(each.operator, each.value) for each in bounds]
-        ids = find_id_range(asked, read.fields)
+    asked = [(each.operator, each.value) for each in bounds]
+    ids = find_id_range(asked, read.fields) if bounds else None
     return BoundQuery(
         query=query,
         relation=relation,
@@ -458,10 +456,9 @@ class Columns:
         times slower at 300 fields).  An object joined to an empty one is the same object, unpacked.
         ``OFFSET 0`` keeps PostgreSQL from joining them again for each field.
         """
-        return compose(_UNPACKED, page) if self._has_fields else page
-
-
-_UNPACKED: Final = "SELECT *, data || '{{}}' AS record FROM ({}) AS packed OFFSET 0"
+        if not self._has_fields:
+            return page
+        return compose("SELECT *, data || '{{}}' AS record FROM ({}) AS packed OFFSET 0", page)
 
 
 def _build_columns(

@@ -14,14 +14,13 @@ import locale
 import re
 import uuid
 from functools import cache, lru_cache
-from importlib import import_module
 from typing import Final
 from urllib.parse import quote, urlencode
 
 from django.conf import settings
 from django.conf.locale import LANG_INFO
 from django.http import HttpRequest
-from django.urls import NoReverseMatch, URLPattern, get_script_prefix, reverse
+from django.urls import NoReverseMatch, get_script_prefix, reverse
 from django.utils import translation
 from django.utils.translation import get_supported_language_variant
 from django.utils.translation.trans_real import get_languages
@@ -55,11 +54,6 @@ TAG: Final = re.compile(r"/([A-Za-z]{2,3}(?:[-_][A-Za-z0-9]{2,8}){0,3})(?:/.*)?"
 
 #: Modules with ``urlpatterns``, whose names are in the namespace ``datastore_search``.
 routes: Table[str] = Table("addresses", str)
-
-
-def list_patterns() -> list[URLPattern]:
-    """List the addresses of other apps; ``urls`` asks when all have contributed."""
-    return [pattern for name in routes for pattern in import_module(name).urlpatterns]
 
 
 def find_path_language(path: str) -> str | None:
@@ -190,8 +184,5 @@ class ResourceAddresses:
 
     def _build_pattern(self, name: str, language: str) -> str:
         with translation.override(language or translation.get_language()):
-            try:
-                path = reverse_in_locale(self._request, name, _ANY_ID)
-            except NoReverseMatch:
-                return ""
-        return self._request.build_absolute_uri(path)
+            path = find_path(self._request, name, _ANY_ID)
+        return self._request.build_absolute_uri(path) if path else ""
