@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from datastore_search.contrib.analysis import spelling
 from datastore_search.contrib.analysis.spelling import (
     build_vocabulary,
+    find_similar,
     measure_distance,
     vocabulary_cache,
 )
@@ -141,7 +142,7 @@ def test_no_similar_word_is_missed(words: list[str], word: str) -> None:
         if measure_distance(remove_diacritics(word), remove_diacritics(each), 2) <= 2
     }
 
-    assert {each for _distance, each in build_vocabulary(words).find_similar(word, 2)} == expected
+    assert {each for _distance, each in find_similar(build_vocabulary(words), word, 2)} == expected
 
 
 @pytest.mark.parametrize(

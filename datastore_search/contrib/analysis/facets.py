@@ -187,8 +187,7 @@ class _Counting:
         values = f"SELECT list([text, CAST(number AS VARCHAR)] {self.order}) FROM listed{n}"
         nulls = f"SELECT coalesce(sum(number), 0) FROM counted{n} WHERE key IS NULL"
         listed = f"SELECT coalesce(sum(number), 0) FROM listed{n}"
-        others = f"SELECT sum(number) - ({listed}) FROM counted{n}"
-        others = f"{others} WHERE key IS NOT NULL"
+        others = f"SELECT sum(number) - ({listed}) FROM counted{n} WHERE key IS NOT NULL"
         if self.elements:
             nulls = f"SELECT count(*) FROM matches WHERE {self.column.value} IS NULL"
             is_other = f"element IS NOT NULL AND element NOT IN (SELECT key FROM listed{n})"

@@ -58,33 +58,28 @@ class _Words(NamedTuple):
     text: str
 
 
-_NO_WORDS = _Words(array("Q"), array("I"), "")
+#: Words by their length without diacritics; the most common one has the first rank.
+Vocabulary = Mapping[int, _Words]
 
 
-@dataclass(frozen=True, slots=True)
-class Vocabulary:
-    """Words by their length without diacritics; the most common one has the first rank."""
+def find_similar(vocabulary: Vocabulary, word: str, max_distance: int) -> list[tuple[int, str]]:
+    """
+    Find words at a distance of at most ``max_distance``, with their distances.
 
-    words: Mapping[int, _Words]
-
-    def find_similar(self, word: str, max_distance: int) -> list[tuple[int, str]]:
-        """
-        Find words at a distance of at most ``max_distance``, with their distances.
-
-        The nearest come first, and among these the most common ones.  Diacritics do not count.
-        """
-        folded = remove_diacritics(word)
-        mask, size = _build_mask(folded), len(folded)
-        near: list[tuple[int, int, str]] = []
-        for length in range(size - max_distance, size + max_distance + 1):
-            masks, ranks, text = self.words.get(length, _NO_WORDS)
-            for other_mask, rank, other in zip(masks, ranks, text.split(), strict=True):
-                # An edit changes two bits at most.
-                if (other_mask ^ mask).bit_count() <= 2 * max_distance:
-                    distance = measure_distance(folded, remove_diacritics(other), max_distance)
-                    if distance <= max_distance:
-                        near.append((distance, rank, other))
-        return [(distance, other) for distance, _rank, other in sorted(near)]
+    The nearest come first, and among these the most common ones.  Diacritics do not count.
+    """
+    folded = remove_diacritics(word)
+    mask, size = _build_mask(folded), len(folded)
+    near: list[tuple[int, int, str]] = []
+    for length in range(size - max_distance, size + max_distance + 1):
+        masks, ranks, text = vocabulary.get(length) or ((), (), "")
+        for other_mask, rank, other in zip(masks, ranks, text.split(), strict=True):
+            # An edit changes two bits at most.
+            if (other_mask ^ mask).bit_count() <= 2 * max_distance:
+                distance = measure_distance(folded, remove_diacritics(other), max_distance)
+                if distance <= max_distance:
+                    near.append((distance, rank, other))
+    return [(distance, other) for distance, _rank, other in sorted(near)]
 
 
 def _build_mask(word: str) -> int:
@@ -130,16 +125,14 @@ def build_vocabulary(words: Iterable[str]) -> Vocabulary:
     by_length: dict[int, list[tuple[int, str]]] = {}
     for rank, word in enumerate(filter(is_word, words)):
         by_length.setdefault(len(remove_diacritics(word)), []).append((rank, word))
-    return Vocabulary(
-        {
-            length: _Words(
-                array("Q", [_build_mask(remove_diacritics(word)) for _rank, word in each]),
-                array("I", [rank for rank, _word in each]),
-                " ".join(word for _rank, word in each),
-            )
-            for length, each in by_length.items()
-        }
-    )
+    return {
+        length: _Words(
+            array("Q", [_build_mask(remove_diacritics(word)) for _rank, word in each]),
+            array("I", [rank for rank, _word in each]),
+            " ".join(word for _rank, word in each),
+        )
+        for length, each in by_length.items()
+    }
 
 
 # The words of a table -----------------------------------------------------------------------------
@@ -150,7 +143,7 @@ vocabulary_cache: BoundedCache[VersionKey, Vocabulary] = BoundedCache(
     _MAX_VOCABULARIES,
     max_size=_MAX_BYTES,
     max_value_size=_MAX_VOCABULARY_BYTES,
-    measure=lambda kept: sum(getsizeof(each) for words in kept.words.values() for each in words),
+    measure=lambda kept: sum(getsizeof(each) for words in kept.values() for each in words),
 )
 
 
@@ -307,7 +300,7 @@ class _Speller:
         near = {}
         for word, number in rare.items():
             max_distance = 2 if len(word) >= _MIN_LONG_WORD and not number else 1
-            found = vocabulary.find_similar(word, max_distance)
+            found = find_similar(vocabulary, word, max_distance)
             near[word] = [each for each in found if each[1] != word][:MAX_SUGGESTED_WORDS]
         counts = self._count_records([each for words in near.values() for _, each in words])
         similar = {

@@ -32,7 +32,7 @@ from typing import Any
 import duckdb
 
 from ....guards.child_processes import set_limit, take_over_output
-from .columns import Column, decide_columns, quote_text, select_columns
+from .columns import decide_columns, quote_text, select_columns
 
 logger = logging.getLogger(__name__)
 
@@ -98,7 +98,7 @@ class _Databases:
             self._read_rows(rows, request["long"], heads, types, "raw")
         finally:
             rows.unlink()
-        columns = self._decide_columns(types)
+        columns = decide_columns(types, self.connection.execute)
         select = select_columns(columns, heads)
         self.connection.execute(f"CREATE OR REPLACE TABLE {table} AS {select}; DROP TABLE raw")
         return {"columns": [*map(asdict, columns)]}
@@ -114,7 +114,7 @@ class _Databases:
             long = map(json.loads, lines)
             self._read_rows(Path(request["rows"]), long, ["_id"], request["types"], "raw_file.raw")
         execute("CREATE TEMP VIEW raw AS FROM raw_file.raw")
-        columns = self._decide_columns(request["types"])
+        columns = decide_columns(request["types"], execute)
         execute(f"CREATE TABLE made.snapshot AS {select_columns(columns)}")
         execute("DETACH made; DROP VIEW raw; DETACH raw_file")
         Path(raw).unlink()
@@ -177,9 +177,6 @@ class _Databases:
         for row in long:
             marks = ", ".join("?" * len(row))
             self.connection.execute(f"INSERT INTO {table} VALUES ({marks})", row)
-
-    def _decide_columns(self, types: list[str]) -> list[Column]:
-        return decide_columns(types, lambda query: self.connection.execute(query).fetchone() or ())
 
 
 def _to_json(value: object) -> object:

@@ -77,30 +77,30 @@ def write_text(kind: str, value: str) -> str:
     return _TEXTS.get(kind, "CAST({v} AS VARCHAR)").replace("{v}", value)
 
 
-def decide_columns(wanted: list[str], fetch_row: Callable[[str], tuple[Any, ...]]) -> list[Column]:
+def decide_columns(wanted: list[str], execute: Callable[[str], Any]) -> list[Column]:
     """
     Decide the columns of a table ``raw``, whose columns ``r0``, … have texts.
 
-    ``wanted`` are DuckDB's types of the fields; ``fetch_row`` runs a statement.
+    ``wanted`` are DuckDB's types of the fields; ``execute`` runs a statement of DuckDB.
     """
     columns = []
     for position, wished in enumerate(wanted):
         raw, kind, failed, different = f"r{position}", wished, 0, 0
         if kind == "DECIMAL":
-            whole, scale, failed = fetch_row(
+            whole, scale, failed = execute(
                 f"SELECT coalesce(max(length(ltrim(split_part({raw}, '.', 1), '-'))), 1),"
                 f" coalesce(max(length(split_part({raw}, '.', 2))), 0),"
                 f" count(*) FILTER (NOT {_PLAIN_NUMBER.replace('{v}', raw)}) FROM raw"
-            )
+            ).fetchone()
             kind = (
                 f"DECIMAL({whole + scale},{scale})" if whole + scale <= _MAX_DIGITS else "VARCHAR"
             )
         if kind != "VARCHAR" and not failed:
-            failed, different = fetch_row(
+            failed, different = execute(
                 "SELECT count(*) FILTER (c IS NULL),"
                 f" count(*) FILTER ({write_text(kind, 'c')} <> {raw}) FROM"
                 f" (SELECT {raw}, try_cast({raw} AS {kind}) AS c FROM raw WHERE {raw} IS NOT NULL)"
-            )
+            ).fetchone()
         columns.append(
             Column(position, "VARCHAR" if failed else kind, different > 0 and not failed)
         )

@@ -251,10 +251,8 @@ def _check_shape(node: exp.Expr) -> None:
 
 def _check_details(node: exp.Expr) -> None:
     match node:
-        case exp.Join():
-            known = node.side in _SIDES and node.kind in _KINDS
-            if not known:
-                raise InvalidStatement("unsupported", word=f"{node.side} {node.kind} JOIN".strip())
+        case exp.Join() if node.side not in _SIDES or node.kind not in _KINDS:
+            raise InvalidStatement("unsupported", word=f"{node.side} {node.kind} JOIN".strip())
         case exp.Select() if not node.expressions or node.args.get("operation_modifiers"):
             raise InvalidStatement("unsupported", word="SELECT")
         case exp.Table() if not isinstance(node.this, exp.Identifier):

@@ -33,10 +33,8 @@ from .grammar import decode_name
 OPAQUE = (Kind.OBJECT, Kind.BIGDECIMAL)
 
 #: How a text in quotes, or of a column, is written to be read as a value.
-_DAY, _CLOCK = (
-    r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}",
-    r"[0-9]{1,2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,6})?)?",
-)
+_DAY = r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}"
+_CLOCK = r"[0-9]{1,2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,6})?)?"
 _ZONE = r"\s*(?:Z|[+-][0-9]{2}(?::?[0-9]{2})?)"
 PATTERNS: Mapping[Kind, str] = {
     **dict.fromkeys(INTEGERS, r"\s*[+-]?[0-9]{1,19}\s*"),
@@ -152,10 +150,6 @@ def _is_quoted(node: exp.Expr) -> bool:
     return isinstance(node, exp.Literal) and node.is_string
 
 
-def _write(node: exp.Expr) -> str:
-    return decode_name(node.sql("postgres", comments=False))[:100]
-
-
 def read_literal(text: str, kind: Kind) -> str | bool:
     """Read a text in quotes as PostgreSQL reads a value.  Raises: ``InvalidStatement``."""
     if kind is Kind.BOOLEAN and text.strip().lower() in _BOOLEANS:
@@ -199,7 +193,8 @@ def _refuse(nodes: Iterable[exp.Expr], whole: exp.Expr) -> None:
     for each in nodes:
         if isinstance(each, exp.Column) and get_kind(each) in OPAQUE:
             raise InvalidStatement("shown", word=decode_name(each.name))
-    raise InvalidStatement("types", word=_write(whole))
+    word = decode_name(whole.sql("postgres", comments=False))[:100]
+    raise InvalidStatement("types", word=word)
 
 
 def _require(node: exp.Expr | None, kinds: tuple[Kind, ...], whole: exp.Expr) -> None:
