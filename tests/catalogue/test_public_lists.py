@@ -18,7 +18,7 @@ from pyshacl import validate
 from rdflib.compare import to_isomorphic
 from rdflib.namespace import DCAT, DCTERMS, FOAF, RDF, RDFS
 
-from datastore_search.contrib.catalogue.views import DcatView, FeedView, SitemapView
+from datastore_search.contrib.catalogue.views import FeedView, JsonLdView, SitemapView
 from datastore_search.models import Resource
 
 from ..builders import make_listed_resource
@@ -286,7 +286,7 @@ def test_texts_keep_every_character(client: Client, described: Resource) -> None
 def test_pages_lead_through_all_datasets(
     client: Client, no_resource: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(DcatView, "page_size", 2)
+    monkeypatch.setattr(JsonLdView, "page_size", 2)
     resources = {str(make_listed_resource(f"r{n}").pk) for n in range(5)}
 
     found: list[set[str]] = []

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any, Final, Self
+from typing import Any, Final
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import connections
@@ -19,6 +19,7 @@ from django.db.models.functions import Cast, Coalesce, Lower, NullIf, StrIndex, 
 from django.db.models.lookups import GreaterThan, IContains
 from django.utils.translation import get_language
 
+from ...database.statements import fetch_value
 from ...models import Resource, ResourceQuerySet
 from ...models.translations import iterate_fallbacks
 from .descriptions import FORMAT
@@ -105,9 +106,7 @@ class Readable:
     @cached_property
     def has_portal_datasets(self) -> bool:
         """Whether the portal has datasets of its own; without them, SQL reads resources instead."""
-        with connections[self.using].cursor() as cursor:
-            cursor.execute(_HAS_PORTAL_DATASETS)
-            return bool(cursor.fetchone()[0])
+        return bool(fetch_value(connections[self.using], _HAS_PORTAL_DATASETS))
 
     def of_portal(self, condition: Q) -> Q:
         """Return the condition; without datasets of the portal's own, nothing meets it."""
@@ -169,10 +168,10 @@ def build_columns(readable: Readable) -> dict[str, Any]:
         "organization_name": _read_member("name", organization),
         "organization_id": _read_member("id", organization),
         **{f"{name}_text": F(of_dataset(name)) for name in ("license", "contact", "source")},
-        "tag_names": _JsonList(of_dataset("tags")),
+        "tag_names": _write_list(of_dataset("tags"), "to_jsonb(%(expressions)s)"),
         "folded_tags": Func(of_dataset("tags"), **_FOLDED),
-        "group_names": _JsonList.of_path(of_dataset("groups"), "$[*].name"),
-        "group_ids": _JsonList.of_path(of_dataset("groups"), "$[*].id"),
+        "group_names": _write_list(of_dataset("groups"), _MEMBERS.format("name")),
+        "group_ids": _write_list(of_dataset("groups"), _MEMBERS.format("id")),
     }
 
 
@@ -314,15 +313,13 @@ def _read_member(name: str, organization: str) -> Combinable:
     return Coalesce(text, Value(""), output_field=TextField())
 
 
-class _JsonList(Func):
-    """The values of a column as the text of a JSON list."""
+#: A member of all objects in a list.
+_MEMBERS: Final = "jsonb_path_query_array(%(expressions)s, '$[*].{}')"
 
-    output_field = TextField()
-    template = "to_jsonb(%(expressions)s)::text"
 
-    @classmethod
-    def of_path(cls, column: str, path: str) -> Self:
-        return cls(column, template=f"jsonb_path_query_array(%(expressions)s, '{path}')::text")
+def _write_list(column: str, template: str) -> Combinable:
+    """Write values of a column as the text of a JSON list."""
+    return Func(column, template=f"{template}::text", output_field=TextField())
 
 
 #: How a field is compared, and with which columns.

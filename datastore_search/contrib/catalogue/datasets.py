@@ -6,7 +6,7 @@ import uuid
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache, reduce
+from functools import reduce
 from operator import and_
 from typing import Any, Self, TypeVar
 
@@ -35,6 +35,7 @@ from django.db.models.functions import Coalesce, Lower, NullIf
 from django.utils.translation import gettext_lazy
 from django_filters import CharFilter, FilterSet
 
+from ...guards.cache import BoundedCache
 from ...messages.search import TooManyWords
 from ...models import Field, Reader, Resource, ResourceQuerySet, parse_resource_id
 from .access import match_private
@@ -335,30 +336,21 @@ def find_dataset_of(resource: Resource) -> Dataset | None:
 
 # Counts of facets, kept until a dataset changes ---------------------------------------------------
 
-#: Users, states of the catalogue, and facets whose counts a process keeps.
-_MAX_KEPT = 64
-
-
-@dataclass(frozen=True, slots=True)
-class _SeenDatasets:
-    state: CatalogueState
-    user: object
-    datasets: Datasets = field(compare=False)
+#: By the state of the datasets, the user, and what was counted.
+_facets: BoundedCache[tuple[object, ...], Sequence[Sequence[FacetValue]]] = BoundedCache(
+    "catalogue_facets", 64
+)
 
 
 def count_facets(
     datasets: Datasets, reader: Reader, names: tuple[str, ...], limit: int
 ) -> Sequence[Sequence[FacetValue]]:
     """Count the ``limit`` most frequent values of facets, anew when the datasets have changed."""
-    seen = _SeenDatasets(datasets.read_state(), reader.pk, datasets)
-    return _count_facets(seen, names, limit)
-
-
-@lru_cache(maxsize=_MAX_KEPT)
-def _count_facets(
-    seen: _SeenDatasets, names: tuple[str, ...], limit: int
-) -> Sequence[Sequence[FacetValue]]:
-    return [seen.datasets.count_facet(name, limit, 0) for name in names]
+    key = datasets.read_state(), reader.pk, names, limit
+    if (counted := _facets.get(key)) is None:
+        counted = [datasets.count_facet(name, limit, 0) for name in names]
+        _facets.add(key, counted)
+    return counted
 
 
 # Resources ----------------------------------------------------------------------------------------

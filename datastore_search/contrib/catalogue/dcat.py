@@ -50,18 +50,11 @@ _MEDIA_TYPES: Final = "https://www.iana.org/assignments/media-types"
 
 #: The codes of the authority table, by words that people write.
 _FREQUENCIES: Final[Mapping[str, str]] = {
-    "annual": "ANNUAL",
-    "annually": "ANNUAL",
-    "biennial": "BIENNIAL",
+    **{code.lower(): code for code in ("HOURLY", "DAILY", "WEEKLY", "MONTHLY", "QUARTERLY")},
+    **{code.lower(): code for code in ("ANNUAL", "BIENNIAL", "NEVER")},
+    **dict.fromkeys(("annually", "yearly"), "ANNUAL"),
     "continuous": "CONT",
-    "daily": "DAILY",
-    "hourly": "HOURLY",
     "irregular": "IRREG",
-    "monthly": "MONTHLY",
-    "never": "NEVER",
-    "quarterly": "QUARTERLY",
-    "weekly": "WEEKLY",
-    "yearly": "ANNUAL",
 }
 
 #: The codes of the authority table; another format has its media type alone.

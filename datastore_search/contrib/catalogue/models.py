@@ -43,8 +43,6 @@ MAX_GROUP_LENGTHS: Final = {"description": 10_000, "extras": 100_000}
 #: Of a dataset; each costs room in every description.
 MAX_TAGS: Final = 50
 
-_TEXTS: Final = frozenset({"title", "notes"})
-
 #: The trigger that inserts a row for each new resource leaves these columns out.
 _TEXT: Final[dict[str, Any]] = {"blank": True, "default": "", "db_default": ""}
 _LIST: Final[dict[str, Any]] = {"blank": True, "default": list, "db_default": []}
@@ -416,7 +414,7 @@ class Dataset(GuardedModel):
     def clean(self) -> None:
         """Check the fields that no form has, too."""
         super().clean()
-        validate_translations(self.translations, _TEXTS)
+        validate_translations(self.translations, frozenset({"title", "notes"}))
         self.derive()
         extras = self.extras.items() if isinstance(self.extras, Mapping) else [(None, None)]
         if not all(isinstance(text, str) for pair in extras for text in pair):

@@ -39,8 +39,6 @@ MAX_DESCRIPTION_LENGTH: Final = 5_000
 #: Characters that an IRI cannot contain, in any notation (RFC 3987; Turtle, ``IRIREF``).
 _NOT_IN_IRI: Final = re.compile(r'[\x00-\x20<>"{}|\\^`\x7f]')
 
-_WEB: Final = ("https://", "http://")
-
 
 class ListPage(NamedTuple):
     """A page of a list, the number of the last page, the size of each, and the total."""
@@ -79,7 +77,7 @@ def build_license_address(license_id: str) -> str:
 
 
 def find_address(source: str) -> str:
-    return quote_iri(source) if source.startswith(_WEB) else ""
+    return quote_iri(source) if source.startswith(("https://", "http://")) else ""
 
 
 def quote_iri(address: str) -> str:

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from datetime import UTC
 from typing import Any, Final
 
-from django.db.models import DateTimeField, Func, Q, Value
-from django.db.models.functions import Now
+from django.db.models import DateTimeField, DurationField, Func, Q, Value
+from django.db.models.functions import Cast, Now
 from django.utils.dateparse import parse_datetime
 from django.utils.translation import gettext_lazy as _
 
@@ -143,11 +143,6 @@ def parse_catalogue_sort(text: str) -> list[SortTerm]:
     return [*(terms or [SortTerm("metadata_modified", is_descending=True)]), SortTerm("id")]
 
 
-_ADDED: Final[Mapping[str, Any]] = {
-    "template": "(%(expressions)s::interval)",
-    "arg_joiner": " + ",
-    "output_field": DateTimeField(),
-}
 _ROUNDED: Final[Mapping[str, Any]] = {"function": "date_trunc", "output_field": DateTimeField()}
 
 
@@ -247,7 +242,7 @@ class _Parser:
             elif moment is not None and sign == "/":
                 moment = Func(Value(unit.lower()), moment, Value("UTC"), **_ROUNDED)
             elif moment is not None:
-                moment = Func(moment, Value(f"{sign}{number} {unit.lower()}"), **_ADDED)
+                moment += Cast(Value(f"{sign}{number} {unit.lower()}"), DurationField())
         if moment is None:
             raise InvalidCatalogueQuery(parameter=self._parameter, text=text[:100])
         return moment

@@ -118,10 +118,13 @@ class PublicListView(WebView, ABC):
     def write(self, page: ListPage) -> str: ...
 
 
-class DcatView(PublicListView):
+class JsonLdView(PublicListView):
+    media_type = "application/ld+json"
     page_size = 50
-    #: Writes JSON-LD in the notation of the view.
-    write_document: Callable[[dict[str, Any]], str]
+    #: Writes JSON-LD, perhaps in another notation.
+    write_document: Callable[[dict[str, Any]], str] = staticmethod(
+        partial(json.dumps, ensure_ascii=False, indent=1)
+    )
 
     def read_state(self, datasets: Datasets) -> CatalogueState:
         return datasets.read_state()
@@ -133,14 +136,9 @@ class DcatView(PublicListView):
         return self.write_document(build_dcat_catalog(self.request, page))
 
 
-class TurtleView(DcatView):
+class TurtleView(JsonLdView):
     media_type = "text/turtle; charset=utf-8"
     write_document = staticmethod(write_turtle)
-
-
-class JsonLdView(DcatView):
-    media_type = "application/ld+json"
-    write_document = staticmethod(partial(json.dumps, ensure_ascii=False, indent=1))
 
 
 _START = '<?xml version="1.0" encoding="utf-8"?>\n'

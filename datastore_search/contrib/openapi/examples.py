@@ -8,9 +8,8 @@ test sends each request and compares the answer.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from importlib.resources import files
 from typing import Any, Final
 
@@ -35,10 +34,10 @@ class Example:
     with_token: bool = True
 
 
-def list_examples(prefix: str = _PREFIX) -> list[Example]:
+def list_examples(prefix: str = _PREFIX) -> Sequence[Example]:
     """List all examples in order, with URLs under a prefix such as ``/vi/``."""
-    text = _read_examples().replace(f"{_PREFIX}api/", f"{prefix}api/")
-    return [Example(**each) for each in json.loads(text)]
+    text = files(__package__).joinpath("examples.json").read_text(encoding="utf-8")
+    return [Example(**each) for each in json.loads(text.replace(f"{_PREFIX}api/", f"{prefix}api/"))]
 
 
 def select_examples(action: str, prefix: str = _PREFIX) -> list[Example]:
@@ -54,8 +53,3 @@ def show_examples(
         for example in chosen
     }
     return {"examples": listed} if listed else {}
-
-
-@cache
-def _read_examples() -> str:
-    return (files(__package__) / "examples.json").read_text(encoding="utf-8")

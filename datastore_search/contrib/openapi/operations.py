@@ -210,11 +210,7 @@ class Session(BareToken):  # type: ignore[no-untyped-call] # its metaclass is un
 #: A path, its pattern, a method and the view, as in drf-spectacular.
 Endpoint = tuple[str, str, str, Any]
 
-#: The views that are described here; ``api/3`` itself is left out.
-_VIEWS = (ActionView, VersionView, DumpView)
-
 _ACTION = "{action}"
-_VERSIONED = f"api/3/action/{_ACTION}"
 
 
 def describe_actions(endpoints: Iterable[Endpoint]) -> list[Endpoint]:
@@ -225,12 +221,13 @@ def describe_actions(endpoints: Iterable[Endpoint]) -> list[Endpoint]:
     of the request for the document.
     """
     found: list[Endpoint] = []
-    ours: dict[type[APIView], list[Endpoint]] = {view: [] for view in _VIEWS}
+    # ``api/3`` itself is left out.
+    ours: dict[type[APIView], list[Endpoint]] = {ActionView: [], VersionView: [], DumpView: []}
     for endpoint in endpoints:
         ours.get(endpoint[3].cls, found).append(endpoint)
     addresses = list(dict.fromkeys(path for path, *_others in ours[ActionView]))
     # The sort is stable: the first path with a version comes first.
-    addresses.sort(key=lambda path: not path.endswith(_VERSIONED))
+    addresses.sort(key=lambda path: not path.endswith(f"api/3/action/{_ACTION}"))
     for action in actions.values() if addresses else ():
         first, *others = [address.replace(_ACTION, action.name) for address in addresses]
         view = ours[ActionView][0][3]
