@@ -27,7 +27,7 @@ from ...messages.numbers import format_count
 from ...models import Field
 from ...search import ID, ConsistentRead
 from ...web.addresses import find_path, reverse_in_locale
-from .charts.query import MAP
+from .charts.query import Form
 from .columns import (
     MAX_PROFILED_LENGTH,
     Column,
@@ -385,7 +385,7 @@ def describe_head(question: PageQuestion, present: str) -> dict[str, Any]:
     ):
         tabs.append(("map", _("Map"), path + drawn))
     elif path and (by := propose_areas(question.read, question.columns, profiles)):
-        areas = whole.remove(*OF_TABLE).replace("as", MAP).replace("by", by)
+        areas = whole.remove(*OF_TABLE).replace("as", Form.MAP).replace("by", by)
         path = reverse_in_locale(request, "chart", resource.pk)
         tabs.append(("map", _("Map"), path + areas.query))
     tabs.append(("about", pgettext("page", "About"), about + whole.query))

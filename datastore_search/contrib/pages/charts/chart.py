@@ -46,20 +46,7 @@ from ..values import (
     write_language,
 )
 from .data import OTHERS, ChartData, Figure, Group, Point, Value, list_values, read_chart
-from .query import (
-    FIGURES,
-    FORMS,
-    GROUPED,
-    LINES,
-    MAP,
-    RANGES,
-    SHARES,
-    STACKED,
-    STEPS,
-    TEXTS,
-    ChartParser,
-    ChartQuery,
-)
+from .query import FIGURES, TEXTS, ChartParser, ChartQuery, Form, Step
 
 #: The width of a file, the least for which labels are chosen, and that of a phone with fewer.
 _WIDTH, _WIDE, _NARROW = 720, 620, 220
@@ -213,22 +200,25 @@ def draw_chart(
     if not any(point for group in groups for point in group.points):
         return None
     series = [DrawnSeries(value, *style) for value, style in zip(data.series, STYLES, strict=False)]
-    lanes = len(series) if chart.form == GROUPED else 1
+    lanes = len(series) if chart.form == Form.GROUPED else 1
     drawing_class = BarDrawing if chart.by.has_categories else ColumnDrawing
     drawing = drawing_class(chart, groups, series, chart.title.text, footer, link, lanes)
     bars: list[list[_Bar]] = []
     for group in groups:
         # Bars on each other or beside each other; of several, none is empty.
         points = enumerate(group.points)
-        can_be_empty = chart.form in {"", LINES}
+        can_be_empty = chart.form in {"", Form.LINES}
         sizes = [(n, point.size) for n, point in points if point and (point.size or can_be_empty)]
         own, ends = list[_Bar](), {True: 0.0, False: 0.0}
         for number, size in sizes:
-            start = ends[size < 0] if chart.form in {STACKED, SHARES} else 0.0
+            start = ends[size < 0] if chart.form in {Form.STACKED, Form.SHARES} else 0.0
             ends[size < 0] = start + size
             own.append((number, start, ends[size < 0]))
         bars.append(own)
-    unit, least = "%" if chart.form == SHARES else "", 1.0 if chart.figure == "count" else _MIN_STEP
+    unit, least = (
+        "%" if chart.form == Form.SHARES else "",
+        1.0 if chart.figure == "count" else _MIN_STEP,
+    )
     bounds = [end for own in bars for _number, *ends_of_bar in own for end in ends_of_bar]
     drawing.draw(bars, _Scale.of(bounds, unit, least))
     return drawing
@@ -330,11 +320,11 @@ class ColumnDrawing(Drawing):
                 text = escape(" · ".join([group.value.label, _("no records")]))
                 missing = f'<rect class="missing" {box} fill="#aab7c2"><title>{text}</title></rect>'
                 self.marks += SafeString(missing)
-            if self.chart.form == LINES and group.value.incomplete:
+            if self.chart.form == Form.LINES and group.value.incomplete:
                 box = write_box(number * step, _TOP, step, bottom - _TOP)
                 self.ground += write_hatching(box)
             for position, start, end in own:
-                if self.chart.form == LINES:
+                if self.chart.form == Form.LINES:
                     self.add_point(number, position, place(end))
                     continue
                 top, low = sorted([place(start), place(end)])
@@ -361,7 +351,7 @@ class ColumnDrawing(Drawing):
         if self.chart.by.group.is_logarithmic:
             axis = self.chart.by.label.text
             self.labels += write_text("50%", bottom + 2 * _LINE - 2, axis, "middle")
-        middle = 0.0 if self.chart.by.step == RANGES else 0.5
+        middle = 0.0 if self.chart.by.step == Step.RANGES else 0.5
         wide, margin = _choose_labels(self), float(_RIGHT)
         narrow = list(wide)[:: max(1, math.ceil(_measure_row(wide) / _NARROW))]
         if not (last := groups[-1].value).is_on_axis:
@@ -390,7 +380,7 @@ def _choose_labels(drawing: Drawing) -> dict[int, str]:
     groups = [group.value for group in drawing.groups if group.value.is_on_axis]
     by = drawing.chart.by
     labels = {number: value.label for number, value in enumerate(groups)}
-    if by.step == RANGES:
+    if by.step == Step.RANGES:
         labels = {number: label.partition("–")[0] for number, label in labels.items()}
     every = max(1, math.ceil(_measure_row(labels) / _WIDE))
     unit = by.periods.unit if by.periods else by.group.interval
@@ -442,7 +432,7 @@ class Chart(QuestionDrawing[ChartQuery, ChartData]):
 
     def read(self, read: ConsistentRead, query: Query, shown: ChartQuery) -> ChartData | None:
         """Read the figures, in the proposed steps where the chosen ones are too many."""
-        if shown.form == MAP:
+        if shown.form == Form.MAP:
             self.areas = read_area_figures(read, query, shown)
             return self.areas.data
         try:
@@ -455,8 +445,8 @@ class Chart(QuestionDrawing[ChartQuery, ChartData]):
             data = read_chart(read, query, proposed)
         if self.sent.get("format") == "csv" and not data.is_complete:
             raise TooManyChartGroups
-        if "as" not in self.sent and GROUPED == data.chart.form != data.chart.forms[-1]:
-            data = replace(data, chart=replace(data.chart, form=LINES))  # of texts like time
+        if "as" not in self.sent and Form.GROUPED == data.chart.form != data.chart.forms[-1]:
+            data = replace(data, chart=replace(data.chart, form=Form.LINES))  # of texts like time
         self.shown = data.chart
         return data
 
@@ -492,7 +482,7 @@ class Chart(QuestionDrawing[ChartQuery, ChartData]):
         step = self.sent.get("per", "")
         if step and step not in {each.step for each in (chart.by, chart.split) if each}:
             text = _("There are too many groups “%(step)s”: longer steps are drawn.")
-            yield compose_phrase(text, step=str(STEPS[step]))
+            yield compose_phrase(text, step=str(Step(step).label))
         if data.extremes:
             (lowest, *of_lowest), (highest, *of_highest) = data.extremes
             group, other = (
@@ -554,7 +544,7 @@ class Chart(QuestionDrawing[ChartQuery, ChartData]):
         """List the names and the rows of the CSV file: values as the API has them."""
         figure = f"{chart.figure}_{chart.of.name}" if chart.of else chart.figure
         split = [chart.split.column.name] if chart.split else []
-        share = ["percent"] if chart.form == SHARES else []
+        share = ["percent"] if chart.form == Form.SHARES else []
         yield [chart.by.column.name, *split, figure, *share]
         for group in (*data.groups, *data.hidden_groups):
             for point, series in zip(group.points, data.series, strict=True):
@@ -569,8 +559,8 @@ class Chart(QuestionDrawing[ChartQuery, ChartData]):
         measurable = list_options(self.parser.measurable)
         groupable = list_options(self.parser.groupable)
         figures, steps, forms = (
-            [Option(name, str(label)) for name, label in table.items()]
-            for table in (FIGURES, STEPS, FORMS)
+            [Option(name, str(label)) for name, label in choices]
+            for choices in (FIGURES.items(), Step.choices, Form.choices)
         )
         none = Option("", _("no field"))
         return {
@@ -590,7 +580,7 @@ class Chart(QuestionDrawing[ChartQuery, ChartData]):
         chosen = {name: value for name, value in asked.items() if name not in proposed}
         labels = dict(zip(TEXTS, (_("Title"), _("Unit"), _("Note")), strict=True))
         return {
-            **({"present_tab": MAP} if self.areas else {}),
+            **({"present_tab": Form.MAP} if self.areas else {}),
             "choices": [
                 (name, *choice, chosen.get(name, ""))
                 for name, choice in self.list_choices().items()

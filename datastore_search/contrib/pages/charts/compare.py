@@ -50,11 +50,11 @@ from .data import (
 )
 from .periods import Key
 from .query import (
-    LINES,
-    STEPS,
     ChartParser,
     ChartQuery,
+    Form,
     Grouping,
+    Step,
     check_choice,
     read_texts,
     suits_step,
@@ -173,7 +173,7 @@ class CompareParser(ChartParser):
         place, offered = str(self.groupable.index(over)), sent.get(_OFFERED, "").split()
         # Values that the form has offered for another field, or for other steps, do not hold.
         step = sent.get("per", "") if not offered or offered[0] == place else ""
-        check_choice("per", step, [each for each in STEPS if suits_step(over, each)])
+        check_choice("per", step, [each for each in Step.values if suits_step(over, each)])
         grouping = self._group(over, step, _MAX_PERIODS)
         holds = not offered or offered == [place, grouping.step]
         start, end = (sent.get(each, "") if holds else "" for each in ("from", "to"))
@@ -295,7 +295,7 @@ def build_chart(shown: CompareQuery, rows: Sequence[Row]) -> ChartData:
             for place, side in enumerate(shown.sides)
         ]
         series = tuple(group.value for group in found)
-        return ChartData(replace(chart, split=split, form=LINES), tuple(groups), series, 2, 0)
+        return ChartData(replace(chart, split=split, form=Form.LINES), tuple(groups), series, 2, 0)
     groups = [replace(group, points=group.points[2:]) for group in found]
     return ChartData(chart, tuple(groups), (Value(),), len(groups), 1)
 

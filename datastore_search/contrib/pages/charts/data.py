@@ -38,7 +38,7 @@ from ..values import (
     write_value,
 )
 from .periods import Bound, Key, TextPeriods, find_incomplete, list_steps
-from .query import EACH, SHARES, ChartQuery, Grouping, check_choice
+from .query import ChartQuery, Form, Grouping, Step, check_choice
 
 # Figures ------------------------------------------------------------------------------------------
 
@@ -220,8 +220,8 @@ def read_chart(read: ConsistentRead, query: Query, chart: ChartQuery) -> ChartDa
         if split or not by.has_categories:
             raise TooManyChartGroups
         lowest = read_figures(read, query, chart, is_lowest=True)[0]
-    if chart.form == SHARES and any(row.value < 0 for row in rows if row.value is not None):
-        known = ", ".join(form for form in chart.forms if form != SHARES)
+    if chart.form == Form.SHARES and any(row.value < 0 for row in rows if row.value is not None):
+        known = ", ".join(form for form in chart.forms if form != Form.SHARES)
         raise NegativeShares(parameter="as", known=known)
     found: dict[Key, dict[Key, Figure]] = {}
     for row in rows:
@@ -288,7 +288,7 @@ def _build_group(
         row, is_others = own.get(each.key), each.key == OTHERS and others
         numbers.append(add_numbers(others) if is_others else row.value if row else None)
     points = [build_point(chart, number) for number in numbers]
-    if chart.form == SHARES:
+    if chart.form == Form.SHARES:
         whole = add_numbers(point.value for point in points if point)
         points = [
             replace(point, share=point.value * 100 / whole) if point and whole else point
@@ -337,7 +337,7 @@ def _choose_series(
         size = abs(point.value) if point else Decimal()
         sizes[row.series] = _EXACT.add(sizes.get(row.series, Decimal()), size)
     keys = sorted(sizes, key=lambda key: sizes[key], reverse=True)
-    is_each = split.step == EACH and not split.periods
+    is_each = split.step == Step.EACH and not split.periods
     listed = keys[: MAX_SERIES + 1] if is_each else keys
     if is_each and split.column.type.is_number:
         listed.sort(key=lambda key: (key is None, Decimal(str(key or 0))))
@@ -351,7 +351,7 @@ def _choose_series(
     shown = [each for each in found if each.key in chosen]
     places = [place for place, each in enumerate(found) if each.key not in chosen]
     name, conditions = split.column.name, None
-    if split.step == EACH:
+    if split.step == Step.EACH:
         if "" not in chosen:
             conditions = tuple(
                 (f"empty.{name}", "no")
@@ -446,7 +446,7 @@ def list_values(
         for text, begin in by.periods.list_steps(keys, MAX_STEPS).items():
             asked = ((f"field.{by.column.name}", text),)
             values[text] = Value(text, text, "", asked, (begin, begin))
-    steps = {} if by.step == EACH else list_steps(by.group, keys, MAX_STEPS)
+    steps = {} if by.step == Step.EACH else list_steps(by.group, keys, MAX_STEPS)
     for key, (low, high) in steps.items():
         code = f"{low.year}-Q{(low.month + 2) // 3}" if by.step == "quarter" else ""
         if by.step in INTERVALS:
@@ -459,14 +459,14 @@ def list_values(
         values[key] = Value(key, label, "", _find_between(by, low, high), (low, high), code=code)
     for key in keys:
         if key not in values:
-            has_order = by.step == EACH and key is not None and not by.periods
+            has_order = by.step == Step.EACH and key is not None and not by.periods
             label, language, column = _("empty"), "", by.column.name
             conditions: tuple[Pair, ...] | None = ((f"empty.{column}", "yes"),)
             if key is not None:
                 text = show_bidi_controls(format_value(by.column.type, key))
                 most = _MAX_LEGEND_LENGTH if name == "split" else _MAX_LABEL_LENGTH
                 label, language = shorten(text, most), by.column.value_language
-                can_be_asked = by.step == EACH and key != ""
+                can_be_asked = by.step == Step.EACH and key != ""
                 conditions = ((f"field.{column}", write_value(key)),) if can_be_asked else None
             values[key] = Value(
                 key, label, language, conditions, None, by.has_categories or has_order

@@ -10,6 +10,7 @@ from decimal import Decimal
 from itertools import islice
 from typing import Any
 
+from django.db.models import TextChoices
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -44,29 +45,30 @@ FIGURES = {
     "median": gettext_lazy("median"),
 }
 
-#: Steps of the axis, by the names of addresses.
-EACH, RANGES = "each", "ranges"
-STEPS = {
-    "decade": gettext_lazy("per decade"),
-    "year": gettext_lazy("per year"),
-    "quarter": gettext_lazy("per quarter"),
-    "month": gettext_lazy("per month"),
-    "week": gettext_lazy("per week"),
-    "day": gettext_lazy("per day"),
-    "hour": gettext_lazy("per hour"),
-    RANGES: gettext_lazy("in ranges"),
-    EACH: gettext_lazy("each value"),
-}
 
-#: Forms of a chart whose groups are split or areas, by the names of addresses.
-LINES, STACKED, SHARES, GROUPED, MAP = "lines", "stacked", "shares", "grouped", "map"
-FORMS = {
-    STACKED: gettext_lazy("stacked"),
-    SHARES: gettext_lazy("shares of 100%"),
-    GROUPED: gettext_lazy("side by side"),
-    LINES: gettext_lazy("lines"),
-    MAP: gettext_lazy("map"),
-}
+class Step(TextChoices):
+    """Steps of the axis, by the names of addresses; those of time are ``INTERVALS``."""
+
+    DECADE = "decade", gettext_lazy("per decade")
+    YEAR = "year", gettext_lazy("per year")
+    QUARTER = "quarter", gettext_lazy("per quarter")
+    MONTH = "month", gettext_lazy("per month")
+    WEEK = "week", gettext_lazy("per week")
+    DAY = "day", gettext_lazy("per day")
+    HOUR = "hour", gettext_lazy("per hour")
+    RANGES = "ranges", gettext_lazy("in ranges")
+    EACH = "each", gettext_lazy("each value")
+
+
+class Form(TextChoices):
+    """Forms of a chart whose groups are split or areas, by the names of addresses."""
+
+    STACKED = "stacked", gettext_lazy("stacked")
+    SHARES = "shares", gettext_lazy("shares of 100%")
+    GROUPED = "grouped", gettext_lazy("side by side")
+    LINES = "lines", gettext_lazy("lines")
+    MAP = "map", gettext_lazy("map")
+
 
 #: Ranges of numbers where the profile proposes no width that ``datastore_aggregate`` takes.
 _BINS, _MIN_WIDTH, _MAX_WIDTH = 20, Decimal("1E-30"), Decimal("1E+30")
@@ -90,7 +92,7 @@ class TextTooLong(InvalidParameter):
 
 @dataclass(frozen=True, slots=True)
 class Grouping:
-    """A field by which records are grouped, in steps that are one of ``STEPS``."""
+    """A field by which records are grouped, in steps that are one of ``Step``."""
 
     column: Column
     group: GroupBy
@@ -101,7 +103,9 @@ class Grouping:
 
     @property
     def step(self) -> str:
-        return self.group.interval or (RANGES if self.group.width or self.group.bins else EACH)
+        return self.group.interval or (
+            Step.RANGES if self.group.width or self.group.bins else Step.EACH
+        )
 
     @property
     def has_categories(self) -> bool:
@@ -113,7 +117,7 @@ class Grouping:
     @property
     def label(self) -> Phrase:
         field, is_logarithmic = self.column.marked_label, self.group.is_logarithmic
-        step = _("in logarithmic ranges") if is_logarithmic else str(STEPS[self.step])
+        step = _("in logarithmic ranges") if is_logarithmic else str(Step(self.step).label)
         is_named = self.step in INTERVALS or is_logarithmic
         return join_list([field, mark_text(step)]) if is_named else field
 
@@ -124,7 +128,7 @@ class ChartQuery:
     One chart.
 
     ``figure`` is one of ``FIGURES``, ``of`` the field that it is of (None for ``count``), and
-    ``form`` one of ``FORMS``, empty for plain bars.  ``texts`` are those of ``TEXTS`` that the
+    ``form`` one of ``Form``, empty for plain bars.  ``texts`` are those of ``TEXTS`` that the
     address has.
     """
 
@@ -153,9 +157,10 @@ class ChartQuery:
     @property
     def forms(self) -> list[str]:
         """The forms that it can have, the proposed one of figures that add up first, or last."""
-        forms = [STACKED, SHARES] if self.split and self.is_additive else []
-        forms += [GROUPED] if self.split else [MAP] if self.by.column.type.is_text else []
-        return forms + ([] if self.by.has_categories else [LINES])
+        forms: list[str] = [Form.STACKED, Form.SHARES] if self.split and self.is_additive else []
+        if self.split or self.by.column.type.is_text:
+            forms.append(Form.GROUPED if self.split else Form.MAP)
+        return forms if self.by.has_categories else [*forms, Form.LINES]
 
     @property
     def figure_label(self) -> Phrase:
@@ -314,13 +319,15 @@ class ChartParser:
         """Build a chart, in the proposed steps and form where none are sent."""
         step, form = sent.get("per", ""), sent.get("as", "")
         fields = [by, split] if split else [by]
-        check_choice("per", step, [n for n in STEPS if any(suits_step(each, n) for each in fields)])
+        check_choice(
+            "per", step, [n for n in Step.values if any(suits_step(each, n) for each in fields)]
+        )
         axis = self._group(by, step)
         # The step is that of the split if the axis has none.
         step = "" if axis.step == step else step
         series = split and self._group(split, step, _MAX_SPLIT_PERIODS)
         chart = ChartQuery(figure, of, axis, series or None)
-        if form != LINES or not axis.has_categories:  # texts may sort like time
+        if form != Form.LINES or not axis.has_categories:  # texts may sort like time
             check_choice("as", form, chart.forms)
         if not form:
             form = chart.forms[0 if chart.is_additive else -1] if series else ""
@@ -331,7 +338,7 @@ class ChartParser:
         if not suits_step(column, step):
             has_values = find_kind(column, profile or None) is FacetKind.VALUES
             has_values = has_values or is_year(column, profile)
-            step = RANGES if column.type.is_number and not has_values else EACH
+            step = Step.RANGES if column.type.is_number and not has_values else Step.EACH
             step = "year" if column.type.has_day else step
             if column.type.has_day:
                 # As many periods as fit, or as few as leave the days apart.
@@ -341,7 +348,7 @@ class ChartParser:
                     fitting = [name for name in counts if counts[name] <= most]
                     few = (n for n in fitting[::-1] if 1.05 * counts[n] + 1 >= profile["distinct"])
                     step = next(few, (*fitting, "year")[0])
-        if step != RANGES:
+        if step != Step.RANGES:
             return Grouping(column, GroupBy(column.name, step if step in INTERVALS else ""))
         is_logarithmic = is_skewed(column, profile)
         # The ranges of a profile have bounds that people can read.
@@ -373,6 +380,6 @@ def suits_step(by: Column, step: str) -> bool:
     kind = by.type
     if step in INTERVALS:
         return kind.has_day and not (step == "hour" and not kind.is_timestamp)
-    if step == RANGES:
+    if step == Step.RANGES:
         return kind.is_number
-    return step == EACH and not kind.is_timestamp and (kind.is_integer or not kind.is_number)
+    return step == Step.EACH and not kind.is_timestamp and (kind.is_integer or not kind.is_number)
