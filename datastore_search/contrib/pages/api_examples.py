@@ -38,7 +38,8 @@ else:
 #: Letters of a record in the answer that is shown.
 MAX_SHOWN_RECORD_LENGTH = 1_500
 
-_ACTION = "datastore_search"
+#: A program reads the records of all pages, with these at once.
+_PAGE_SIZE = 1_000
 
 
 class ApiView(ResourcePageView):
@@ -64,7 +65,6 @@ class ApiView(ResourcePageView):
             first, total = next(found.texts, b"").decode(), found.total or 0
         if len(first) > MAX_SHOWN_RECORD_LENGTH:
             first = f"{first[:MAX_SHOWN_RECORD_LENGTH]}…"
-        records = f"[\n      {show_bidi_controls(first)},\n      …\n    ]" if first else "[]"
         parameters = build_query_parameters(search)
         texts = {"resource_id": str(resource.pk), **parameters, "limit": str(search.limit)}
         texts |= {"offset": str(offset)} if offset else {}
@@ -79,29 +79,23 @@ class ApiView(ResourcePageView):
         }
         sent = {name: value for name, value in members.items() if value}
         address = self.request.build_absolute_uri(path)
-        programs = []
-        for name, (write, token, program) in _PROGRAMS.items():
-            lines = [f"  {_dump(name)}: {write(value)}" for name, value in sent.items()]
-            of_all = [
-                f"  {_dump(name)}: {write(value)}"
-                for name, value in {**sent, "limit": min(_PAGE_SIZE, conf.MAX_LIMIT)}.items()
-                if name != "offset"
-            ]
-            values = {
-                "address": write(address),
+        of_all = {**sent, "limit": min(_PAGE_SIZE, conf.MAX_LIMIT)}
+        of_all.pop("offset", None)
+        data = [f"--data-urlencode {shlex.quote(f'{name}={text}')}" for name, text in texts.items()]
+        programs = {
+            "curl": {"address": shlex.quote(address), "parameters": " \\\n  ".join(data)},
+            "python": {
+                "address": _write_python(address),
                 # CKAN's clients append an action to the base address of the portal.
-                "portal": write(address.removesuffix(f"/api/action/{_ACTION}")),
-                "token": token if resource.private else "",
-                "os": "import os\n\n" if resource.private else "",
-                "parameters": "{\n" + ",\n".join(lines) + "\n}",
-                "all_parameters": "{\n" + ",\n".join(of_all) + "\n}",
-                "json": _dump(_dump(sent)),
-                "texts": " \\\n  ".join(
-                    f"--data-urlencode {shlex.quote(f'{name}={text}')}"
-                    for name, text in texts.items()
-                ),
-            }
-            programs.append((name, program % values))
+                "portal": _write_python(address.removesuffix("/api/action/datastore_search")),
+                "parameters": _write_members(of_all, _write_python),
+            },
+            "r": {"address": _dump(address), "parameters": _dump(_dump(sent))},
+            "javascript": {
+                "address": _write_javascript(address),
+                "parameters": _write_members(sent, _write_javascript),
+            },
+        }
         dump = "" if resource.private else find_path(self.request, "dump", resource.pk)
         in_file = {"format": "csv", **parameters}
         return {
@@ -110,19 +104,10 @@ class ApiView(ResourcePageView):
             "programs": programs,
             "file_address": dump and add_query_string(dump, in_file.items()),
             "sql_address": find_sql_address(self.request, resource),
-            "answer": _ANSWER % {"total": total, "records": records},
+            "total": total,
+            "first": show_bidi_controls(first),
             "answer_address": "" if resource.private else add_query_string(path, texts.items()),
         }
-
-
-_ANSWER = """{
-  "success": true,
-  "result": {
-    "total": %(total)s,
-    "records": %(records)s,
-    …
-  }
-}"""
 
 
 # Programs -----------------------------------------------------------------------------------------
@@ -138,6 +123,17 @@ def _dump(value: Json) -> str:
     return dump_json_as_sent(value).translate(_ESCAPED_CONTROLS)
 
 
+def _write_members(members: Mapping[str, Json], write: Callable[[Json], str]) -> str:
+    """Write an object of a program, with a line for each member."""
+    lines = ",\n".join(f"  {_dump(name)}: {write(value)}" for name, value in members.items())
+    return f"{{\n{lines}\n}}"
+
+
+def _write_javascript(value: Json) -> str:
+    """Write a literal, in which this name as a plain key would set the prototype."""
+    return _PROTOTYPE.sub(r'["__proto__"]:', _dump(value))
+
+
 def _write_python(value: Json) -> str:
     """Write a value as Python; a number that would lose digits becomes a text."""
     match value:
@@ -150,76 +146,3 @@ def _write_python(value: Json) -> str:
             return str(value) if Decimal(repr(float(value))) == value else repr(str(value))
         case _:
             return repr(value)
-
-
-#: A program reads the records of all pages, with these at once.
-_PAGE_SIZE = 1_000
-
-_POST = """address = %(address)s
-parameters = %(all_parameters)s
-records = []
-while True:
-    parameters["offset"] = len(records)
-    answer = requests.post(address, json=parameters%(token)s, timeout=60)
-    answer.raise_for_status()
-    page = answer.json()["result"]["records"]
-    if not page:
-        break
-    records += page
-"""
-_POST_HEADER = ', headers={"Authorization": os.environ["TOKEN"]}'
-
-#: By the name of a program: how it writes a value, the token of a private resource, its text.
-_PROGRAMS: Mapping[str, tuple[Callable[[Json], str], str, str]] = {
-    "curl": (
-        lambda value: shlex.quote(str(value)),
-        '-H "Authorization: $TOKEN" \\\n  ',
-        "curl -G %(address)s \\\n  %(token)s%(texts)s",
-    ),
-    "Python: requests": (
-        _write_python,
-        _POST_HEADER,
-        f"%(os)simport requests\n\n{_POST}print(records)",
-    ),
-    "Python: pandas": (
-        _write_python,
-        _POST_HEADER,
-        f"%(os)simport pandas\nimport requests\n\n{_POST}print(pandas.DataFrame(records))",
-    ),
-    "Python: ckanapi": (
-        _write_python,
-        ', apikey=os.environ["TOKEN"]',
-        f"""%(os)simport ckanapi
-
-portal = ckanapi.RemoteCKAN(%(portal)s%(token)s)
-parameters = %(all_parameters)s
-records = []
-while page := portal.action.{_ACTION}(**parameters, offset=len(records))["records"]:
-    records += page
-print(records)""",
-    ),
-    "R: httr2": (
-        _dump,
-        '  req_headers(Authorization = Sys.getenv("TOKEN")) |>\n',
-        """library(httr2)
-
-parameters <- %(json)s
-answer <- request(%(address)s) |>
-%(token)s  req_body_raw(parameters, "application/json") |>
-  req_perform() |>
-  resp_body_json(simplifyVector = TRUE)
-print(answer$result$records)""",
-    ),
-    "JavaScript: fetch": (
-        # As a plain key of a literal, it would set the prototype.
-        lambda value: _PROTOTYPE.sub(r'["__proto__"]:', _dump(value)),
-        ", Authorization: process.env.TOKEN",
-        """const answer = await fetch(%(address)s, {
-  method: "POST",
-  headers: { "Content-Type": "application/json"%(token)s },
-  body: JSON.stringify(%(parameters)s),
-});
-const { result } = await answer.json();
-console.log(JSON.stringify(result.records));""",
-    ),
-}
