@@ -424,7 +424,6 @@ class Map(QuestionDrawing[MapQuery, MapData]):
             ("title", _("Title"), (*(() if "title" in chosen else (none,)), *titles)),
         ]
         pages = {
-            "resource_title": str(self.resource),
             "choices": [
                 (name, label, options, chosen.get(name, ""))
                 for name, label, options in choices
@@ -433,7 +432,7 @@ class Map(QuestionDrawing[MapQuery, MapData]):
         }
         if not self.shown or not self.data:
             return pages
-        columns = [column for column in (self.shown.latitude, self.shown.longitude) if column]
+        columns = [column for column in self.shown[:2] if column]
         view = [f"{end}.{column.name}" for column in columns for end in ("from", "to")]
         return pages | {
             "places_link": address.replace("format", PLACES).link,

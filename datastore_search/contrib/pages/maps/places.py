@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import Any
+from typing import Any, NamedTuple
 
 from ....field_types import NotOfType, dump_json_as_sent, refuse_constant
 from ....filters import Comparison, Condition
@@ -123,26 +123,18 @@ def read_geometry(text: str | None) -> str | None:
 
 # A map of a question ------------------------------------------------------------------------------
 
-PARAMETERS = ("lat", "lon", "geometry", "title")
 
+class MapQuery(NamedTuple):
+    """One map, by its parameters: a pair of fields with degrees, or a field with GeoJSON."""
 
-@dataclass(frozen=True, slots=True)
-class MapQuery:
-    """One map: of a pair of fields with degrees, or of a field with GeoJSON."""
-
-    latitude: Column | None
-    longitude: Column | None
+    lat: Column | None
+    lon: Column | None
     geometry: Column | None
     title: Column | None
 
     @property
     def pairs(self) -> tuple[Pair, ...]:
-        columns = (self.latitude, self.longitude, self.geometry, self.title)
-        return tuple(
-            (name, column.name)
-            for name, column in zip(PARAMETERS, columns, strict=True)
-            if column is not None
-        )
+        return tuple((name, column.name) for name, column in self._asdict().items() if column)
 
 
 class MapParser:
@@ -160,21 +152,20 @@ class MapParser:
 
         Raises: ``UnknownField``.
         """
-        latitude = find_column(sent.get("lat", ""), self.numbers)
-        longitude = find_column(sent.get("lon", ""), self.numbers)
+        lat, lon = (find_column(sent.get(name, ""), self.numbers) for name in ("lat", "lon"))
         geometry = find_column(sent.get("geometry", ""), self.geometries)
         title = find_column(sent.get("title", ""), self.titles)
-        if not geometry and not (latitude and longitude):
+        if not geometry and not (lat and lon):
             types = {column.name: column.type.name for column in self._columns}
             found = find_place_fields(types, self._profiles)
             if not found:
                 return None
-            latitude, longitude, geometry = (find_column(name, self._columns) for name in found)
+            lat, lon, geometry = (find_column(name, self._columns) for name in found)
         if geometry:
-            latitude = longitude = None
+            lat = lon = None
         titles = [column for column in self.titles if column != geometry]
         title = title or find_name(titles, self._profiles) or find_name(titles, self._profiles, 2)
-        return MapQuery(latitude, longitude, geometry, title)
+        return MapQuery(lat, lon, geometry, title)
 
 
 # The places of a map ------------------------------------------------------------------------------
@@ -250,12 +241,12 @@ class MapReader:
 
     def read_places(self) -> MapData:
         """Read the places; raise what ``read_answer`` and ``read_aggregate`` do."""
-        latitude, longitude, column = self.shown.latitude, self.shown.longitude, self.shown.geometry
-        total = self._count(self.query)
+        latitude, longitude, column, title = self.shown
+        places: list[MapPlace] = []
+        total = missing = self._count(self.query)
         if column:
             filled = self._add_conditions(Comparison(column.name, "isnull", value=False))
             missing = total - self._count(filled)
-            places = []
             for record, paths in self.read_shapes(filled, MAX_SHAPES, column):
                 if not paths:
                     missing += 1
@@ -264,33 +255,27 @@ class MapReader:
                 ends = zip(*(each for path in paths for each in path.positions), strict=True)
                 x, y = (f"{(min(each) + max(each)) / 2:.4f}" for each in ends)
                 places.append(self._build_place(record, paths, _write_position(y, x)))
-            return MapData(tuple(places), total, missing, title_language=self.title_language)
-        if not latitude or not longitude:
-            return MapData((), 0, 0)
-        located = self._add_conditions(
-            Comparison(latitude.name, "gte", -MAX_LATITUDE),
-            Comparison(latitude.name, "lte", MAX_LATITUDE),
-            Comparison(longitude.name, "gte", -MAX_LONGITUDE),
-            Comparison(longitude.name, "lte", MAX_LONGITUDE),
-        )
-        # The clusters know the number of their records, which is not counted before.
-        if total > MAX_PLACES:
-            clusters = self._read_clusters(located, latitude, longitude)
-            found = sum(place.count for place in clusters)
-            if found > MAX_PLACES:
-                return MapData(clusters, total, total - found, is_clustered=True)
-        places = []
-        for text in self._read_texts(located, MAX_PLACES, latitude, longitude):
-            record = parse_record(text)
-            y, x = str(record[latitude.name]), str(record[longitude.name])
-            path = Path(((float(x), float(y)),))
-            places.append(self._build_place(record, (path,), _write_position(y, x)))
-        missing = total - len(places)
-        return MapData(tuple(places), total, missing, title_language=self.title_language)
-
-    @property
-    def title_language(self) -> str:
-        return self.shown.title.value_language if self.shown.title else ""
+        elif latitude and longitude:
+            located = self._add_conditions(
+                Comparison(latitude.name, "gte", -MAX_LATITUDE),
+                Comparison(latitude.name, "lte", MAX_LATITUDE),
+                Comparison(longitude.name, "gte", -MAX_LONGITUDE),
+                Comparison(longitude.name, "lte", MAX_LONGITUDE),
+            )
+            # The clusters know the number of their records, which is not counted before.
+            if total > MAX_PLACES:
+                clusters = self._read_clusters(located, latitude, longitude)
+                found = sum(place.count for place in clusters)
+                if found > MAX_PLACES:
+                    return MapData(clusters, total, total - found, is_clustered=True)
+            for text in self._read_texts(located, MAX_PLACES, latitude, longitude):
+                record = parse_record(text)
+                y, x = str(record[latitude.name]), str(record[longitude.name])
+                path = Path(((float(x), float(y)),))
+                places.append(self._build_place(record, (path,), _write_position(y, x)))
+            missing = total - len(places)
+        language = title.value_language if title else ""
+        return MapData(tuple(places), total, missing, title_language=language)
 
     def _add_conditions(self, *conditions: Condition) -> Query:
         return replace(self.query, filters=(*self.query.filters, *conditions))
