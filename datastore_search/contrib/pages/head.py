@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
@@ -82,116 +82,117 @@ class Chip:
     change: str
 
 
-def build_chips(query: PageQuery, columns: Iterable[Column]) -> list[Chip]:
-    """Make a chip of each part of a query, in the words of the columns of all fields."""
-    return list(_ChipBuilder(query, {column.name: column for column in columns}).build())
-
-
 #: In place of the parts beyond the first ones.
 _MORE = mark_text("…")
 
+Columns = Mapping[str, Column]
 
-@dataclass(frozen=True)
-class _ChipBuilder:
-    _query: PageQuery
-    _columns: Mapping[str, Column]
 
-    def build(self) -> Iterator[Chip]:
-        query = self._query
-        if query.search.q:
-            text = compose_phrase(_("Search: %(words)s"), words=_shorten(query.search.q))
-            yield Chip(text, write_change("q"))
-        for condition in query.conditions:
-            name, operator = condition.field.name, OPERATORS[condition.operator]
-            for value in condition.values:
-                is_list, is_choice = (
-                    operator.operand is each for each in (Operand.LIST, Operand.BOOLEAN)
-                )
-                parts = value.split(VALUE_SEPARATOR) if is_list else [value]
-                shown = [self._mark(name, _shorten(part.strip())) for part in parts]
-                if field_types[condition.field.type].is_boolean:
-                    shown = [mark_text(str(YES_OR_NO.get(value, _shorten(value))))]
-                text = self._say(
-                    name, operator, IS_EMPTY.get(value, False) if is_choice else value, shown
-                )
-                yield Chip(text, write_change(f"-{condition.parameter}", value))
-        for each in query.filters:
-            kept = format_filters([other for other in query.filters if other is not each])
-            rest = [dump_json_as_sent(kept)] if kept else []
-            change = write_change("filters", *rest) if not isinstance(each, Near) else "geo="
-            yield Chip(self.describe(each), change)
-        if query.search.sort:
-            arrows = {False: "↑", True: "↓"}
-            keys = [
-                join_phrases(" ", [self._label(key.field), mark_text(arrows[key.descending])])
-                for key in query.search.sort
-            ]
-            text = compose_phrase(_("Sorted by %(fields)s"), fields=join_list(keys))
-            yield Chip(text, write_change("sort"))
-        for name in query.hidden:
-            text = compose_phrase(_("Hidden: %(field)s"), field=self._label(name))
-            yield Chip(text, write_change("-hide", name))
-        if query.fields:
-            yield Chip(mark_text(_("Chosen columns")), write_change("fields"))
+def build_chips(query: PageQuery, columns: Iterable[Column]) -> list[Chip]:
+    """Make a chip of each part of a query, in the words of the columns of all fields."""
+    by_name, chips = {column.name: column for column in columns}, list[Chip]()
+    if query.search.q:
+        text = compose_phrase(_("Search: %(words)s"), words=_shorten(query.search.q))
+        chips.append(Chip(text, write_change("q")))
+    for condition in query.conditions:
+        name, operator = condition.field.name, OPERATORS[condition.operator]
+        for value in condition.values:
+            parts = value.split(VALUE_SEPARATOR) if operator.operand is Operand.LIST else [value]
+            shown = [_mark(by_name, name, _shorten(part.strip())) for part in parts]
+            if field_types[condition.field.type].is_boolean:
+                shown = [mark_text(str(YES_OR_NO.get(value, _shorten(value))))]
+            is_choice = operator.operand is Operand.BOOLEAN
+            operand = IS_EMPTY.get(value, False) if is_choice else value
+            text = _say(by_name, name, operator, operand, shown)
+            chips.append(Chip(text, write_change(f"-{condition.parameter}", value)))
+    for each in query.filters:
+        kept = format_filters([other for other in query.filters if other is not each])
+        rest = [dump_json_as_sent(kept)] if kept else []
+        change = write_change("filters", *rest) if not isinstance(each, Near) else "geo="
+        chips.append(Chip(_describe(by_name, each), change))
+    if query.search.sort:
+        arrows = {False: mark_text("↑"), True: mark_text("↓")}
+        keys = [
+            join_phrases(" ", [_label(by_name, key.field), arrows[key.descending]])
+            for key in query.search.sort
+        ]
+        text = compose_phrase(_("Sorted by %(fields)s"), fields=join_list(keys))
+        chips.append(Chip(text, write_change("sort")))
+    for name in query.hidden:
+        text = compose_phrase(_("Hidden: %(field)s"), field=_label(by_name, name))
+        chips.append(Chip(text, write_change("-hide", name)))
+    if query.fields:
+        chips.append(Chip(mark_text(_("Chosen columns")), write_change("fields")))
+    return chips
 
-    def _say(self, name: str, operator: Operator, operand: Json, shown: Sequence[Phrase]) -> Phrase:
-        words = operator.choose_words(operand)
-        # As many as the words name: a wrong condition may have fewer.
-        all_shown = [*shown, *[_MORE] * words.count("%(value")]
-        values = {f"value{number}": each for number, each in enumerate(all_shown, 1)}
-        value = join_phrases(pgettext("conditions", " or "), shown)
-        return compose_phrase(words, field=self._label(name), value=value, **values)
 
-    def _label(self, name: str) -> Phrase:
-        if name == ID:
-            return mark_text(_("No."))
-        return self._columns[name].marked_label if name in self._columns else mark_text(name)
+def _say(
+    columns: Columns, name: str, operator: Operator, operand: Json, shown: Sequence[Phrase]
+) -> Phrase:
+    words = operator.choose_words(operand)
+    # As many as the words name: a wrong condition may have fewer.
+    all_shown = [*shown, *[_MORE] * words.count("%(value")]
+    values = {f"value{number}": each for number, each in enumerate(all_shown, 1)}
+    value = join_phrases(pgettext("conditions", " or "), shown)
+    return compose_phrase(words, field=_label(columns, name), value=value, **values)
 
-    def _mark(self, name: str, value: str) -> Phrase:
-        if name in self._columns and (kind := self._columns[name].type).has_range:
-            parsed = parse_typed_value(kind, value)
-            value = format_number(parsed) if kind.is_number else format_value(kind, parsed)
-        return mark_text(value, self._columns[name].value_language if name in self._columns else "")
 
-    def describe(self, condition: Condition, *, is_member: bool = False) -> Phrase:
-        """Describe a condition of the API; a member of a group that joins others has brackets."""
-        while isinstance(condition, And | Or) and len(condition.conditions) == 1:
-            condition = condition.conditions[0]
-        if isinstance(condition, And | Or):
-            parts = [self.describe(each, is_member=True) for each in condition.conditions[:10]]
-            parts += [_MORE] if len(condition.conditions) > len(parts) else []
-            is_and, is_joined = isinstance(condition, And), True
-            word = pgettext("conditions", " and ") if is_and else pgettext("conditions", " or ")
-            phrase = join_phrases(word, parts)
-        elif isinstance(condition, Near):
-            words = _("Within %(kilometers)s km of %(latitude)s, %(longitude)s")
-            numbers = {name: format_number(f"{getattr(condition, name):.15g}") for name in NEAR}
-            return compose_phrase(words, **{name: mark_text(n) for name, n in numbers.items()})
+def _label(columns: Columns, name: str) -> Phrase:
+    if name == ID:
+        return mark_text(_("No."))
+    return columns[name].marked_label if name in columns else mark_text(name)
+
+
+def _mark(columns: Columns, name: str, value: str) -> Phrase:
+    if name not in columns:
+        return mark_text(value)
+    column = columns[name]
+    if column.type.has_range:
+        parsed = parse_typed_value(column.type, value)
+        is_number = column.type.is_number
+        value = format_number(parsed) if is_number else format_value(column.type, parsed)
+    return mark_text(value, column.value_language)
+
+
+def _describe(columns: Columns, condition: Condition, *, is_member: bool = False) -> Phrase:
+    """Describe a condition of the API; a member of a group that joins others has brackets."""
+    while isinstance(condition, And | Or) and len(condition.conditions) == 1:
+        condition = condition.conditions[0]
+    if isinstance(condition, And | Or):
+        parts = [_describe(columns, each, is_member=True) for each in condition.conditions[:10]]
+        parts += [_MORE] if len(condition.conditions) > len(parts) else []
+        is_and, is_joined = isinstance(condition, And), True
+        word = pgettext("conditions", " and ") if is_and else pgettext("conditions", " or ")
+        phrase = join_phrases(word, parts)
+    elif isinstance(condition, Near):
+        words = _("Within %(kilometers)s km of %(latitude)s, %(longitude)s")
+        numbers = {name: format_number(f"{getattr(condition, name):.15g}") for name in NEAR}
+        return compose_phrase(words, **{name: mark_text(n) for name, n in numbers.items()})
+    else:
+        name = condition.field
+        if isinstance(condition, Comparison):
+            operator, operand = operators[condition.operator], condition.value
+        elif condition.values == (None,):
+            operator, operand = operators["isnull"], True
         else:
-            name = condition.field
-            if isinstance(condition, Comparison):
-                operator, operand = operators[condition.operator], condition.value
-            elif condition.values == (None,):
-                operator, operand = operators["isnull"], True
+            operator, operand = operators["in"], list(condition.values)
+        listed = operand if operator.operand is Operand.LIST else [operand]
+        values = cast("Sequence[Json]", listed)
+        shown = []
+        for value in values[:10]:
+            if value is None:
+                shown.append(mark_text(_("empty")))
+            elif isinstance(value, bool):
+                shown.append(mark_text(str(YES_OR_NO["true" if value else "false"])))
             else:
-                operator, operand = operators["in"], list(condition.values)
-            listed = operand if operator.operand is Operand.LIST else [operand]
-            values = cast("Sequence[Json]", listed)
-            shown = []
-            for value in values[:10]:
-                if value is None:
-                    shown.append(mark_text(_("empty")))
-                elif isinstance(value, bool):
-                    shown.append(mark_text(str(YES_OR_NO["true" if value else "false"])))
-                else:
-                    text = value if isinstance(value, str) else dump_json_as_sent(value)
-                    shown.append(self._mark(name, _shorten(text)))
-            shown += [_MORE] if len(values) > len(shown) else []
-            is_joined = len(shown) > 1
-            phrase = self._say(name, operator, operand, shown)
-        if is_member and is_joined:
-            return compose_phrase("(%(condition)s)", condition=phrase)
-        return phrase
+                text = value if isinstance(value, str) else dump_json_as_sent(value)
+                shown.append(_mark(columns, name, _shorten(text)))
+        shown += [_MORE] if len(values) > len(shown) else []
+        is_joined = len(shown) > 1
+        phrase = _say(columns, name, operator, operand, shown)
+    if is_member and is_joined:
+        return compose_phrase("(%(condition)s)", condition=phrase)
+    return phrase
 
 
 def _shorten(text: str) -> str:
