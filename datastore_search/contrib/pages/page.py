@@ -63,11 +63,11 @@ def add_query_string(path: str, parameters: Parameters) -> str:
     return f"{path}?{query}" if query else path
 
 
-def reverse_first(*names: str) -> str:
+def reverse_first(*names: str, args: Sequence[object] = ()) -> str:
     """Return the path of the first of some URLs that the portal has; empty if it has none."""
     for name in names:
         with suppress(NoReverseMatch):
-            return reverse(name)
+            return reverse(name, args=args)
     return ""
 
 

@@ -8,7 +8,6 @@ from typing import Any, cast
 from urllib.parse import parse_qsl, urlencode
 
 from django.http import QueryDict
-from django.urls import NoReverseMatch, reverse
 from django.utils.html import format_html
 
 from ...api.parameters import parse_json
@@ -18,7 +17,7 @@ from ...messages.bidi import show_bidi_controls
 from ...search import ConsistentRead
 from ...web.addresses import find_path
 from .models import MAX_VIEWS, SavedView
-from .page import add_query_string
+from .page import add_query_string, reverse_first
 from .question import EMBED, PageQueryParser, Pair, clean_parameters
 from .sections import PageQuestion
 
@@ -175,14 +174,10 @@ def list_sent(question: PageQuestion) -> list[Pair]:
 def find_save_address(question: PageQuestion, page: str) -> str:
     """Find the form that saves what a page shows; empty for staff who may not use it."""
     resource, user = question.read.resource, cast("Any", question.request.user)
-    types = [
-        name for name, kind in VIEW_TYPES.items() if kind.page == page.replace("table", "resource")
-    ]
-    if not types or not resource.permits(user, "change"):
-        return ""
-    try:
-        path = reverse("admin:datastore_search_resource_change", args=[resource.pk])
-    except NoReverseMatch:
+    page = page.replace("table", "resource")
+    types = [name for name, kind in VIEW_TYPES.items() if kind.page == page]
+    path = reverse_first("admin:datastore_search_resource_change", args=[resource.pk])
+    if not (types and path and resource.permits(user, "change")):
         return ""
     initial = [("view_type", types[0]), ("query", urlencode(list_sent(question)))]
     return f"{add_query_string(path, initial)}#saved_views-group"

@@ -11,7 +11,6 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django.http import HttpRequest
-from django.urls import NoReverseMatch
 from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import get_language
@@ -28,7 +27,7 @@ from ...messages.numbers import format_count
 from ...messages.requests import UnknownPage
 from ...models import Resource
 from ...search import ConsistentRead, read_answer
-from ...web.addresses import ResourceAddresses, find_path, find_search_path, reverse_in_locale
+from ...web.addresses import ResourceAddresses, find_path, find_search_path
 from ...web.views import parse_page_number
 from .columns import (
     MAX_VALUE_LENGTH,
@@ -183,9 +182,8 @@ def list_downloads(
     Where fields have labels, the formats with headers are offered with labels too; where there are
     many records, the formats of text are offered packed.
     """
-    try:
-        path = reverse_in_locale(request, "dump", resource.pk)
-    except NoReverseMatch:
+    path = find_path(request, "dump", resource.pk)
+    if not path:
         return []
     parameters = build_query_parameters(asked.search)
     names = choose_names((field.name for field in resource.schema), asked)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -12,7 +11,6 @@ from django import template
 from django.conf import settings
 from django.contrib.auth.models import AnonymousUser
 from django.templatetags.static import static
-from django.urls import NoReverseMatch, reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
@@ -21,13 +19,14 @@ from ....field_types import dump_json_as_sent, is_storable
 from ....guards.shares import Client
 from ....messages.access import AccessDenied, UnknownResource
 from ....search import ConsistentRead, with_consistent_read
-from ....web.addresses import reverse_in_locale
+from ....web.addresses import find_path
 from ....web.errors import REPORTED_ERRORS, describe_error
 from ..charts.chart import Chart
 from ..columns import build_columns, choose_columns
 from ..drawings import QuestionDrawing
 from ..head import build_chips
 from ..maps.map import Map
+from ..page import reverse_first
 from ..question import PAGE_SIZES, PageQuery, PageQueryParser, QueryString
 from ..records import read_record_table
 from ..table import build_headings, format_range
@@ -168,13 +167,11 @@ def _answer(
     def answer_if_readable(read: ConsistentRead) -> Context:
         if not read.resource.is_readable_by(user):
             raise AccessDenied(user=user, resource=read.resource.pk)
-        path = None
-        with suppress(NoReverseMatch):
-            if request is None:
-                path = reverse("datastore_search:resource", args=[read.resource.pk])
-            else:
-                path = reverse_in_locale(request, "resource", read.resource.pk)
-        return answer(read, PageQueryParser(pairs, read).parse(), path)
+        if request is None:
+            path = reverse_first("datastore_search:resource", args=[read.resource.pk])
+        else:
+            path = find_path(request, "resource", read.resource.pk)
+        return answer(read, PageQueryParser(pairs, read).parse(), path or None)
 
     name = str(resource_id)
     try:
