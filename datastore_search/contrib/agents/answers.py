@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Iterable, Sequence
+from bisect import bisect_right
+from collections.abc import Sequence
 from decimal import Decimal
 from io import StringIO
 from typing import Any, Final, NamedTuple
@@ -66,15 +67,13 @@ def write_csv(
         for row in rows
     ]
     is_cut = any(len(cell) > longest for row in shown for cell in row)
-    kept = [_write_line(cut_text(name, longest) for name in columns)]
-    size = len(kept[0])
-    for row in shown:
-        line = _write_line(cut_text(cell, longest) for cell in row)
-        size += len(line)
-        if len(kept) > 1 and size > max_letters:
-            break
-        kept.append(line)
-    return Written("".join(kept), len(kept) - 1, is_cut)
+    text, ends = StringIO(), list[int]()
+    writer = csv.writer(text, lineterminator="\n")
+    for row in (columns, *shown):
+        writer.writerow(cut_text(cell, longest) for cell in row)
+        ends.append(text.tell())
+    row_count = max(bisect_right(ends, max_letters) - 1, min(len(rows), 1))
+    return Written(text.getvalue()[: ends[row_count]], row_count, is_cut)
 
 
 def cut_text(text: str, longest: int) -> str:
@@ -87,12 +86,6 @@ def dump_compact(value: object) -> str:
         return float(each) if isinstance(each, Decimal) else str(each)
 
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=convert)
-
-
-def _write_line(cells: Iterable[str]) -> str:
-    line = StringIO()
-    csv.writer(line, lineterminator="\n").writerow(cells)
-    return line.getvalue()
 
 
 def write_page(

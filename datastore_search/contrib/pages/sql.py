@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import json
 from http import HTTPStatus
-from io import StringIO
 from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse
@@ -17,7 +16,6 @@ from ...messages.access import UnknownResource
 from ...messages.numbers import format_count
 from ...messages.parameters import InvalidParameter
 from ...models import Resource
-from ...search import ConsistentRead
 from ...web.addresses import find_path
 from ..analysis.conf import conf
 from ..analysis.statements.answers import StatementAnswer, answer_statement
@@ -52,7 +50,7 @@ class SqlView(PageView):
             try:
                 found = answer_statement(
                     statement,
-                    self._authorize,
+                    lambda read, name: self.check_may_read(read.resource, name),
                     Client.from_request(request),
                     core_conf.MAX_LIMIT if is_file else MAX_SHOWN_ROWS,
                 )
@@ -72,9 +70,6 @@ class SqlView(PageView):
                 context["file_address"] = add_query_string("", [("sql", statement), ("csv", "1")])
         return self.render_page("sql.html", context, private=True, status=status)
 
-    def _authorize(self, read: ConsistentRead, name: str) -> None:
-        self.check_may_read(read.resource, name)
-
 
 def _read(text: str) -> str:
     """Read the JSON text of a value as the text of a cell."""
@@ -82,11 +77,10 @@ def _read(text: str) -> str:
 
 
 def _write_file(found: StatementAnswer) -> HttpResponse:
-    written = StringIO()
-    rows = csv.writer(written)
+    response = HttpResponse(content_type="text/csv; charset=utf-8")
+    response["Content-Disposition"] = 'attachment; filename="sql.csv"'
+    rows = csv.writer(response)
     rows.writerow([name for name, _kind in found.fields])
     rows.writerows(map(_read, row) for row in found.rows)
-    response = HttpResponse(written.getvalue(), content_type="text/csv; charset=utf-8")
-    response["Content-Disposition"] = 'attachment; filename="sql.csv"'
     add_never_cache_headers(response)
     return response

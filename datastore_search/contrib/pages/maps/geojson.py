@@ -23,6 +23,7 @@ from ....messages.search import UnwritableFile
 from ....search import ID, RecordCopy
 from .places import build_point, read_geometry
 
+_dump_text = json.JSONEncoder(ensure_ascii=False).encode
 _JSON_NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 
 #: Of a dump.
@@ -111,7 +112,3 @@ def _find_place(dump: Dump) -> PlaceFields:
 def _dump_number(cell: str) -> str:
     """Write a number with its digits; NaN and the infinities are texts, as in JSON."""
     return cell if _JSON_NUMBER.fullmatch(cell) else _dump_text(cell)
-
-
-def _dump_text(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False)
