@@ -299,13 +299,11 @@ def choose_facets(
         each: "categories" if each.kind is FacetKind.VALUES else each.column.kind for each in fields
     }
     useful, numbers = list_useful(free, profiles), Counter(groups[each] for each in chosen)
-    room = MAX_FACETS - len(chosen)
     for most in _MAX_CHOSEN:
         for each in useful:
-            is_next = room > 0 and each not in chosen
+            is_next = len(chosen) < MAX_FACETS and each not in chosen
             if is_next and numbers[groups[each]] < most.get(groups[each], 0):
                 numbers[groups[each]] += 1
-                room -= 1
                 chosen.append(each)
     # A facet stays in its place when something is chosen in it.
     in_order = sorted(fields, key=partial(_rank, profiles=profiles))
@@ -433,14 +431,13 @@ class Histogram:
 @dataclass(frozen=True, slots=True)
 class FieldNote:
     """
-    A field with facts about its values and a chart of them, and the ``id`` of its card.
+    A field with facts about its values and a chart of them.
 
     With a histogram, the only bar is that of records without a value.  The field ``is_complete`` if
     every record has a value, as far as that is known.
     """
 
     column: Column
-    id: str
     facts: tuple[str, ...] = ()
     bars: tuple[Bar, ...] = ()
     histogram: Histogram | None = None
@@ -450,10 +447,10 @@ class FieldNote:
 def describe_fields(columns: Sequence[Column], profiles: Profiles) -> list[FieldNote]:
     """Describe the fields of columns, with the statistics of their values if there are any."""
     notes = []
-    for number, column in enumerate(columns, 1):
+    for column in columns:
         profile = profiles.get(column.name)
         if profile is None:
-            notes.append(FieldNote(column, f"about-{number}"))
+            notes.append(FieldNote(column))
             continue
         count, nulls, distinct = profile["count"], profile["nulls"], profile["distinct"]
         bars, facts = [], []
@@ -489,8 +486,7 @@ def describe_fields(columns: Sequence[Column], profiles: Profiles) -> list[Field
         if profile.get("longest"):
             lengths = {name: format_count(profile[name]) for name in ("shortest", "longest")}
             facts.append(_("%(shortest)s to %(longest)s characters") % lengths)
-        note = FieldNote(column, f"about-{number}", tuple(facts), tuple(bars), histogram, not nulls)
-        notes.append(note)
+        notes.append(FieldNote(column, tuple(facts), tuple(bars), histogram, not nulls))
     return notes
 
 

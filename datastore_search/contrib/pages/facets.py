@@ -47,9 +47,6 @@ _MAX_SHOWN = 10
 _MAX_OPENED = 100
 _FIND = "find"
 
-#: Values that are counted, by whether the facet is opened.
-_LIMITS = {True: _MAX_OPENED, False: _MAX_COUNTED}
-
 #: Bins of a histogram that is counted for the page.
 _BINS = 20
 
@@ -86,15 +83,13 @@ class ShownFacet:
     """
     A facet as the template takes it.
 
-    ``parameter`` is the name of the checkboxes, ``most`` the length of the longest bar.  ``more``
-    says how many values there are if not all are shown; ``open_link`` shows more.  An opened facet
-    has an input, with the text that is ``found``.  ``empty`` is the checkbox of records without a
-    value, if any.
+    ``most`` is the length of the longest bar.  ``more`` says how many values there are if not all
+    are shown; ``open_link`` shows more.  An opened facet has an input, with the text that is
+    ``found``.  ``empty`` is the checkbox of records without a value, if any.
     """
 
     column: Column
     counts: Counts
-    parameter: str
     values: tuple[FacetValue, ...] = ()
     more: str = ""
     open_link: str = ""
@@ -124,7 +119,7 @@ def _show_facets(question: PageQuestion) -> Mapping[str, Any]:
     facets = [builder.build(position, field) for position, field in enumerate(shown)]
     # The parameters that no input has: of each text input, all values but the first.
     pairs = query.query_string.pairs
-    boxes = {each.parameter for each in facets if each.values}
+    boxes = {f"field.{each.column.name}" for each in facets if each.values}
     boxes |= {_FIND for each in facets if each.found is not None}
     sent = {(f"empty.{each.column.name}", "yes") for each in facets if each.empty}
     for name in {each.name for facet in facets for each in facet.inputs}:
@@ -179,7 +174,8 @@ class _Builder:
             else:
                 bins = None if field.kind is FacetKind.VALUES else _BINS
                 group = GroupBy(name, bins=bins, is_logarithmic=field.is_skewed)
-                asked.append((field, Facet(group, query, limit=_LIMITS[field.is_wanted])))
+                limit = _MAX_OPENED if field.is_wanted else _MAX_COUNTED
+                asked.append((field, Facet(group, query, limit=limit)))
         return asked
 
     def count_matches(self, asked: Sequence[tuple[FacetField, Facet]]) -> None:
@@ -224,7 +220,6 @@ class _Builder:
         shown = ShownFacet(
             column,
             counts,
-            f"field.{column.name}",
             close_link=own.link if field.is_wanted else "",
             # Other choices of a chart may not suit this field.
             chart_query=own.remove(*OF_TABLE, "per", "split", "as")

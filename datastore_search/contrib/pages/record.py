@@ -46,6 +46,7 @@ class RecordView(ResourcePageView):
         self, read: ConsistentRead, query: PageQuery, columns: Sequence[Column]
     ) -> dict[str, Any]:
         resource, key = read.resource, self.kwargs["key"]
+        conditions = decode_key(resource, key) or ()
         record: Record | None = None
         # The links to the records beside it; empty where there is none.
         beside: dict[str, str] = {}
@@ -63,7 +64,7 @@ class RecordView(ResourcePageView):
                 ]
                 beside["previous_link"] = links[0] if index else ""
                 beside["next_link"] = links[index + 1] if len(links) > index + 1 else ""
-        if not record and (conditions := decode_key(resource, key)):
+        if not record and conditions:
             with suppress(InvalidParameters):  # a key of another type
                 records = _read_records(read, Query(limit=1, filters=conditions))
                 record = records[0] if records else None
@@ -72,8 +73,7 @@ class RecordView(ResourcePageView):
         self.record_count = 1
         asked = query.search if query.search.q and not query.all_errors else None
         marker = Marker(read, asked, " ".join(map(str, record.values()))) if asked else None
-        filters = decode_key(resource, key) or ()
-        own = PageQuery(query.query_string, Query(limit=None, filters=filters))
+        own = PageQuery(query.query_string, Query(limit=None, filters=conditions))
         has_place = find_place_fields(read.relation.types, {})
         drawn = Map(read, own, columns, {}, "../../").describe() if has_place else {}
         texts = [each.name for each in columns if each.type.is_text]

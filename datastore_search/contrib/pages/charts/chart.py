@@ -113,7 +113,6 @@ class Drawing(ABC):
     chart: ChartQuery
     groups: Sequence[Group]
     series: Sequence[DrawnSeries]
-    title: str
     footer: Sequence[str]
     link: Callable[[Value, Value], str]
     lanes: int
@@ -140,7 +139,7 @@ class Drawing(ABC):
 
     @property
     def title_lines(self) -> list[str]:
-        return wrap_text(self.title, _WIDTH / 1.1)  # it is bold
+        return wrap_text(self.chart.title.text, _WIDTH / 1.1)  # it is bold
 
     @property
     def footer_lines(self) -> list[str]:
@@ -202,18 +201,19 @@ def draw_chart(
     series = [DrawnSeries(value, *style) for value, style in zip(data.series, STYLES, strict=False)]
     lanes = len(series) if chart.form == Form.GROUPED else 1
     drawing_class = BarDrawing if chart.by.has_categories else ColumnDrawing
-    drawing = drawing_class(chart, groups, series, chart.title.text, footer, link, lanes)
+    drawing = drawing_class(chart, groups, series, footer, link, lanes)
     bars: list[list[_Bar]] = []
+    # Bars on each other or beside each other; of several, none is empty.
+    is_stacked = chart.form in {Form.STACKED, Form.SHARES}
+    can_be_empty = chart.form in {"", Form.LINES}
     for group in groups:
-        # Bars on each other or beside each other; of several, none is empty.
-        points = enumerate(group.points)
-        can_be_empty = chart.form in {"", Form.LINES}
-        sizes = [(n, point.size) for n, point in points if point and (point.size or can_be_empty)]
         own, ends = list[_Bar](), {True: 0.0, False: 0.0}
-        for number, size in sizes:
-            start = ends[size < 0] if chart.form in {Form.STACKED, Form.SHARES} else 0.0
-            ends[size < 0] = start + size
-            own.append((number, start, ends[size < 0]))
+        for number, point in enumerate(group.points):
+            if point and (can_be_empty or point.size):
+                is_negative = point.size < 0
+                start = ends[is_negative] if is_stacked else 0.0
+                ends[is_negative] = start + point.size
+                own.append((number, start, ends[is_negative]))
         bars.append(own)
     unit, least = (
         "%" if chart.form == Form.SHARES else "",
