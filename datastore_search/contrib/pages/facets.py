@@ -54,15 +54,14 @@ _BINS = 20
 @dataclass(frozen=True, slots=True)
 class FacetValue:
     """
-    A checkbox: the ``value`` that it sends, its label, the records that have it, and its bar.
+    A checkbox: the ``value`` that it sends, its label, and the ``number`` of records that have it.
 
-    ``count`` is empty where it is not known; ``number`` is the same, as the length of the bar.
+    The number is empty where it is not known.
     """
 
     value: str
     label: str
     is_checked: bool
-    count: str = ""
     number: str = ""
 
 
@@ -288,7 +287,6 @@ class _Builder:
                 write_value(value),
                 show_bidi_controls(format_value(column.type, value, style)),
                 key in asked,
-                format_count(numbers[key]),
                 str(numbers[key]),
             )
         # Both values of a truth value are there, whether records have them or not.
@@ -304,8 +302,8 @@ class _Builder:
         is_checked = condition is not None and "yes" in condition.values
         if not (counts.nulls or counts.nulls is None or is_checked):
             return None
-        count = "" if counts.nulls is None else format_count(counts.nulls)
-        return FacetValue("yes", _("empty"), is_checked, count, str(counts.nulls or ""))
+        number = "" if counts.nulls is None else str(counts.nulls)
+        return FacetValue("yes", _("empty"), is_checked, number)
 
 
 # Similar queries and the sections -----------------------------------------------------------------
@@ -319,7 +317,7 @@ def _suggest_links(question: PageQuestion) -> Mapping[str, Any] | None:
     Suggest pages with the same conditions; a failure is logged, and the page has no links.
 
     Each link has its query, whose words come from values, in their ``language``, and the number of
-    records there, also as text.  The links are not ``is_complete`` where they took too long.
+    records there.  The links are not ``is_complete`` where they took too long.
     """
     read, query, found = question.read, question.query, NO_SUGGESTIONS
     if question.total > MAX_RARE_RECORDS:
@@ -337,7 +335,6 @@ def _suggest_links(question: PageQuestion) -> Mapping[str, Any] | None:
             "q": show_bidi_controls(each.q),
             "link": query.query_string.replace("q", each.q).link,
             "total": each.total,
-            "count": format_count(each.total),
             "language": read.resource.content_language,
         }
         for each in found.queries

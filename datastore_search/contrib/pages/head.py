@@ -23,7 +23,6 @@ from ...filters.operators import Operand, Operator, operators
 from ...filters.places import find_place_fields
 from ...messages import shorten
 from ...messages.bidi import show_bidi_controls
-from ...messages.numbers import format_count
 from ...models import Field
 from ...search import ID, ConsistentRead
 from ...web.addresses import find_path, reverse_in_locale
@@ -256,7 +255,6 @@ def build_filter_form(question: PageQuestion) -> dict[str, Any]:
     shown = {(name, each.values[0]) for name, each in asked.items() if name in known}
     is_narrow = len(columns) <= _MAX_OPTIONS
     fields = tuple(columns.values()) if is_narrow else question.choice.columns
-    is_not_empty = (NOT_EMPTY, str(OPERATORS["empty"].label_if_false))
     return {
         "groups": [
             (
@@ -280,7 +278,7 @@ def build_filter_form(question: PageQuestion) -> dict[str, Any]:
         "operators": [
             *((name, str(each.label)) for name, each in OPERATORS.items()),
             (BETWEEN, pgettext("operator", "between")),
-            is_not_empty,
+            (NOT_EMPTY, str(OPERATORS["empty"].label_if_false)),
         ],
         "chosen_value": dict(query.query_string.pairs).get(CHOSEN_VALUE, ""),
     }
@@ -357,7 +355,7 @@ MAX_SUGGESTED_FIELDS, MAX_SUGGESTED_VALUES = 3, 5
 def describe_head(question: PageQuestion, present: str) -> dict[str, Any]:
     """Describe what is above the result; a tab has the name, label and address of a view."""
     resource, query, request = question.read.resource, question.query, question.request
-    version, description = resource.table_version, resource.local_description.text
+    description = resource.local_description.text
     # A drawing's own parameters are not among these.
     pairs = [pair for pair in clean_parameters(request.GET) if pair[0] != "page"]
     whole = QueryString(tuple(pairs))
@@ -397,8 +395,7 @@ def describe_head(question: PageQuestion, present: str) -> dict[str, Any]:
         texts = [each for each in question.columns if each.type.is_text and each.name in profiles]
         facets = list_facet_fields(texts, profiles)
         names = [each.column.name for each in facets if each.kind is FacetKind.VALUES]
-        sizes = {name: profiles[name]["distinct"] for name in names}
-        names.sort(key=sizes.__getitem__, reverse=True)
+        names.sort(key=lambda name: profiles[name]["distinct"], reverse=True)
         sent = (("resource_id", str(resource.pk)), ("limit", str(MAX_SUGGESTED_VALUES)))
         suggestions = [
             add_query_string(path, [*sent, ("field", name)])
@@ -411,8 +408,6 @@ def describe_head(question: PageQuestion, present: str) -> dict[str, Any]:
         "view": view,
         "save_address": find_save_address(question, present) if is_staff and not view else "",
         "line": build_sections(question, Place.LINE)[Place.LINE],
-        "table_version": version,
-        "record_count": format_count(version.record_count if version else 0),
         "formats": list_format_labels(),
         "description": render_markdown(description, MAX_DESCRIPTION_LENGTH),
         "is_long": len(description) > MAX_DESCRIPTION_LENGTH // 2,

@@ -180,6 +180,11 @@ def parse_record(text: bytes) -> dict[str, object]:
     return record
 
 
+def count_records(read: ConsistentRead, query: Query) -> int:
+    with closing(read_answer(read, replace(query, limit=0))) as found:
+        return found.total or 0
+
+
 def write_name(column: Column | None, record: Mapping[str, object]) -> str:
     """Write the name of a record, which a column has; empty if it has none."""
     if column is None or (value := record[column.name]) is None:

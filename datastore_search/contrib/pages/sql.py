@@ -13,7 +13,6 @@ from django.utils.cache import add_never_cache_headers
 from ...conf import conf as core_conf
 from ...guards.shares import Client
 from ...messages.access import UnknownResource
-from ...messages.numbers import format_count
 from ...messages.parameters import InvalidParameter
 from ...models import Resource
 from ...web.addresses import find_path
@@ -65,8 +64,7 @@ class SqlView(PageView):
                 context["rows"] = [
                     [*zip(names, map(_read, row), strict=True)] for row in found.rows
                 ]
-                context["number"] = format_count(len(found.rows))
-                context["max_rows"] = format_count(core_conf.MAX_LIMIT)
+                context["max_rows"] = core_conf.MAX_LIMIT
                 context["file_address"] = add_query_string("", [("sql", statement), ("csv", "1")])
         return self.render_page("sql.html", context, private=True, status=status)
 

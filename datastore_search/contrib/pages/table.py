@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import closing
 from dataclasses import dataclass, replace
 from http import HTTPStatus
 from itertools import zip_longest
@@ -26,7 +25,7 @@ from ...messages import shorten
 from ...messages.numbers import format_count
 from ...messages.requests import UnknownPage
 from ...models import Resource
-from ...search import ConsistentRead, read_answer
+from ...search import ConsistentRead
 from ...web.addresses import ResourceAddresses, find_path, find_search_path
 from ...web.views import parse_page_number
 from .columns import (
@@ -50,7 +49,7 @@ from .question import (
     join_conditions,
     write_change,
 )
-from .records import ShownTable, read_record_table
+from .records import ShownTable, count_records, read_record_table
 from .sections import PageQuestion, Place, Section, build_sections
 
 
@@ -242,15 +241,12 @@ def _offer_wider(question: PageQuestion) -> Mapping[str, Any] | None:
             name, (text,) = each.field.name, each.values
             others = join_conditions([other for other in query.conditions if other is not each])
             own = (*others, Comparison(name, "icontains", text), *query.filters)
-            search = replace(query.search, filters=own, limit=0)
-            with closing(read_answer(read, search)) as found:
-                total = found.total or 0
-            if total:
+            search = replace(query.search, filters=own)
+            if total := count_records(read, search):
                 kept = query.query_string.remove(each.parameter).pairs
                 return {
                     "link": f"?{urlencode([*kept, (f'contains.{name}', text)])}",
                     "value": shorten(text, MAX_VALUE_LENGTH),
-                    "number": format_count(total),
                     "total": total,
                 }
     parts = [each for each in texts if each.operator in _WIDER]
@@ -284,7 +280,6 @@ class ResourceView(ResourcePageView):
         if self.is_embedded:
             choice = choose_columns(columns, query)
             context: dict[str, Any] = {
-                "table_version": resource.table_version,
                 "column_choice": choice,
                 "query": query,
                 "chips": build_chips(query, columns),
@@ -313,7 +308,6 @@ class ResourceView(ResourcePageView):
         # The histograms are of all records.
         shown = [replace(each, histogram=None) if is_asked else each for each in notes]
         context["headings"] = build_headings(choice.columns, query, shown)
-        context["total"] = format_count(table.total)
         context["sizes"] = PAGE_SIZES
         if table.total:
             place = find_place_fields(read.relation.types, question.field_profiles)

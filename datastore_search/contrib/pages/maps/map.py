@@ -19,7 +19,6 @@ from django.utils.translation import gettext as _
 
 from ....filters.places import MAX_LATITUDE, MAX_LONGITUDE
 from ....messages.bidi import show_bidi_controls
-from ....messages.numbers import format_count
 from ....models.base import exclude_from_atomic_requests
 from ....search import ConsistentRead, Query
 from ..conf import conf
@@ -397,21 +396,7 @@ class Map(QuestionDrawing[MapQuery, MapData]):
 
     def describe(self) -> dict[str, Any]:
         context = {"title": self.title, "errors": self.errors, "shown": self.shown}
-        data = self.data
-        if not data:
-            return context
-        text = _("%(shown)s of %(total)s records are on the map.")
-        if data.is_clustered:
-            text = _("%(shown)s of %(total)s records are on the map, in %(places)s clusters.")
-        numbers = {"shown": data.record_count, "total": data.total, "places": len(data.places)}
-        summary = [text % {name: format_count(number) for name, number in numbers.items()}]
-        if data.missing:
-            text = _("Records without a place: %(number)s.")
-            summary.append(text % {"number": format_count(data.missing)})
-        if data.total > data.missing + data.record_count:
-            text = _("The first ones are shown; ask for fewer records to see the others.")
-            summary.append(text)
-        return context | {"drawing": self.drawing, "summary": " ".join(summary), "data": data}
+        return context | ({"drawing": self.drawing, "data": self.data} if self.data else {})
 
     def describe_page(self, address: QueryString) -> dict[str, Any]:
         chosen = dict(self.pairs)
@@ -432,8 +417,8 @@ class Map(QuestionDrawing[MapQuery, MapData]):
         }
         if not self.shown or not self.data:
             return pages
-        columns = [column for column in self.shown[:2] if column]
-        view = [f"{end}.{column.name}" for column in columns for end in ("from", "to")]
+        degrees = [column.name for column in self.shown[:2] if column]
+        view = [f"{end}.{name}" for name in degrees for end in ("from", "to")]
         return pages | {
             "places_link": address.replace("format", PLACES).link,
             # The script adds the conditions of the view.

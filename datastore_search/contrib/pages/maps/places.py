@@ -24,7 +24,7 @@ from ...analysis.aggregates import AggregateQuery, Metric, read_aggregate
 from ...analysis.groups import GroupBy
 from ..columns import Column, find_column, find_name
 from ..question import Pair, QueryString
-from ..records import encode_key, list_key_fields, parse_record, write_name
+from ..records import count_records, encode_key, list_key_fields, parse_record, write_name
 from ..values import format_number
 
 # GeoJSON ------------------------------------------------------------------------------------------
@@ -224,6 +224,11 @@ class MapData:
     def record_count(self) -> int:
         return sum(place.count for place in self.places)
 
+    @property
+    def is_cut(self) -> bool:
+        """Return whether records with a place are left out."""
+        return self.total > self.missing + self.record_count
+
 
 @dataclass(frozen=True, slots=True)
 class MapReader:
@@ -243,10 +248,10 @@ class MapReader:
         """Read the places; raise what ``read_answer`` and ``read_aggregate`` do."""
         latitude, longitude, column, title = self.shown
         places: list[MapPlace] = []
-        total = missing = self._count(self.query)
+        total = missing = count_records(self.read, self.query)
         if column:
             filled = self._add_conditions(Comparison(column.name, "isnull", value=False))
-            missing = total - self._count(filled)
+            missing = total - count_records(self.read, filled)
             for record, paths in self.read_shapes(filled, MAX_SHAPES, column):
                 if not paths:
                     missing += 1
@@ -279,10 +284,6 @@ class MapReader:
 
     def _add_conditions(self, *conditions: Condition) -> Query:
         return replace(self.query, filters=(*self.query.filters, *conditions))
-
-    def _count(self, query: Query) -> int:
-        with closing(read_answer(self.read, replace(query, limit=0))) as found:
-            return found.total or 0
 
     # One by one -----------------------------------------------------------------------------------
 
