@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
-from functools import partial
+from collections.abc import Mapping
 from typing import Any
 
 from django.template.loader import render_to_string
@@ -13,23 +12,23 @@ from ...messages.availability import ClientDisconnected, QueryTooSlow, Temporari
 from ...web.addresses import reverse_in_locale
 from .charts.chart import Chart
 from .charts.compare import CompareChart
+from .drawings import QuestionDrawing
 from .maps.map import Map
 from .question import PageQueryParser
 from .saved_views import list_shown_views
 from .sections import PageQuestion, Place, Section
-from .templatetags.datastore import InlineAnswer, draw, show_table
+from .templatetags.datastore import draw, show_table
 
 logger = logging.getLogger(__name__)
 
 #: Records of a table.
 _ROWS = "10"
 
-#: What draws the views of a page, by its parameters, and the name of the template.
-_PICTURES: Mapping[str, tuple[Callable[[Mapping[str, str]], InlineAnswer], str]] = {
-    "resource": (lambda _parameters: show_table(_ROWS), "table"),
-    "chart": (partial(draw, Chart), "chart"),
-    "compare": (partial(draw, CompareChart), "chart"),
-    "map": (partial(draw, Map), "map"),
+#: What draws the views of a page, and the template.
+_DRAWINGS: Mapping[str, tuple[type[QuestionDrawing[Any, Any]], str]] = {
+    "chart": (Chart, "chart"),
+    "compare": (CompareChart, "chart"),
+    "map": (Map, "map"),
 }
 
 
@@ -45,10 +44,13 @@ def _show_first_view(question: PageQuestion) -> Mapping[str, Any] | None:
     read, name, picture = question.read, first.kind.page, ""
     query = PageQueryParser([each for each in first.pairs if each[0] not in first.kind.own], read)
     path = reverse_in_locale(question.request, "resource", read.resource.pk)
-    build, template = _PICTURES[name]
+    drawing_class, template = _DRAWINGS.get(name, (None, "table"))
     try:
         with read.session.contain_failure():
-            context = build(dict(first.pairs))(read, query.parse(), path)
+            if drawing_class:
+                context = draw(read, query.parse(), path, drawing_class, dict(first.pairs))
+            else:
+                context = show_table(read, query.parse(), path, _ROWS)
         linked = {**context, "whole_address": ""}  # the title is a link
         picture = render_to_string(f"datastore_search/inline_{template}.html", linked)
     except ClientDisconnected:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from django import template
@@ -69,7 +70,7 @@ def datastore_table(  # noqa: PLR0913 - Django checks the names of a tag's param
 ) -> Context:
     """Show the first records that a question finds."""
     question = {"q": q, "filters": filters, "sort": sort, "fields": fields}
-    return _answer(context, resource_id, question, show_table(f"{limit}"))
+    return _answer(context, resource_id, question, partial(show_table, limit=f"{limit}"))
 
 
 @register.inclusion_tag("datastore_search/inline_chart.html", takes_context=True)
@@ -90,7 +91,8 @@ def datastore_chart(  # noqa: PLR0913 - Django checks the names of a tag's param
 ) -> Context:
     """Show a chart of the records that a question finds."""
     chosen = {"show": show, "of": of, "by": by, "per": per, "split": split}
-    answer = draw(Chart, {**chosen, "title": title, "unit": unit, "note": note})
+    chosen |= {"title": title, "unit": unit, "note": note}
+    answer = partial(draw, drawing_class=Chart, parameters=chosen)
     return _answer(context, resource_id, {"q": q, "filters": filters}, answer)
 
 
@@ -108,47 +110,43 @@ def datastore_map(  # noqa: PLR0913 - Django checks the names of a tag's paramet
 ) -> Context:
     """Show a map of the records that a question finds."""
     chosen = {"lat": lat, "lon": lon, "geometry": geometry, "title": title}
-    answer = draw(Map, chosen)
+    answer = partial(draw, drawing_class=Map, parameters=chosen)
     return _answer(context, resource_id, {"q": q, "filters": filters}, answer)
 
 
-def show_table(limit: str) -> InlineAnswer:
+def show_table(read: ConsistentRead, query: PageQuery, path: str | None, limit: str) -> Context:
     """Describe a table of the first records for its template, or ``errors``."""
-
-    def answer(read: ConsistentRead, query: PageQuery, path: str | None) -> Context:
-        described, errors = _describe_resource(read, query, path), query.all_errors
-        size = int(limit) if limit.isascii() and limit.isdecimal() else 0
-        if not 1 <= size <= MAX_LIMIT:
-            text = _("The limit must be a whole number from 1 to %(most)s.")
-            errors.append(text % {"most": MAX_LIMIT})
-        if errors:
-            return {**described, "errors": errors}
-        columns = choose_columns(build_columns(read.resource), query).columns
-        table = read_record_table(read, replace(query, size=size), columns, page_path=path)
-        headings = [replace(each, sort="") for each in build_headings(columns, query)]
-        name = mark_text(described["title"], read.resource.local_title.language)
-        found = mark_text(format_range(0, size, table.total))
-        caption = join_phrases(" · ", [name, found]).html
-        return {**described, "headings": headings, "table": table, "caption": caption}
-
-    return answer
+    described, errors = _describe_resource(read, query, path), query.all_errors
+    size = int(limit) if limit.isascii() and limit.isdecimal() else 0
+    if not 1 <= size <= MAX_LIMIT:
+        text = _("The limit must be a whole number from 1 to %(most)s.")
+        errors.append(text % {"most": MAX_LIMIT})
+    if errors:
+        return {**described, "errors": errors}
+    columns = choose_columns(build_columns(read.resource), query).columns
+    table = read_record_table(read, replace(query, size=size), columns, page_path=path)
+    headings = [replace(each, sort="") for each in build_headings(columns, query)]
+    name = mark_text(described["title"], read.resource.local_title.language)
+    found = mark_text(format_range(0, size, table.total))
+    caption = join_phrases(" · ", [name, found]).html
+    return {**described, "headings": headings, "table": table, "caption": caption}
 
 
 def draw(
-    drawing_class: type[QuestionDrawing[Any, Any]], parameters: Mapping[str, object]
-) -> InlineAnswer:
+    read: ConsistentRead,
+    query: PageQuery,
+    path: str | None,
+    drawing_class: type[QuestionDrawing[Any, Any]],
+    parameters: Mapping[str, object],
+) -> Context:
     """Describe a chart or map for its template, by the parameters of its page, or ``errors``."""
     chosen = {name: str(value) for name, value in parameters.items() if value}
-
-    def answer(read: ConsistentRead, query: PageQuery, path: str | None) -> Context:
-        with read.session.hold_slot():
-            drawing = drawing_class(read, query, build_columns(read.resource), chosen, path)
-            address = QueryString((*query.query_string.pairs, *drawing.pairs))
-            shown = replace(query, query_string=address)
-            own = _describe_resource(read, shown, path, f"{drawing.name}/")
-            return {**own, **drawing.describe()}
-
-    return answer
+    with read.session.hold_slot():
+        drawing = drawing_class(read, query, build_columns(read.resource), chosen, path)
+        address = QueryString((*query.query_string.pairs, *drawing.pairs))
+        shown = replace(query, query_string=address)
+        own = _describe_resource(read, shown, path, f"{drawing.name}/")
+        return {**own, **drawing.describe()}
 
 
 def _answer(
@@ -183,12 +181,12 @@ def _answer(
         return with_consistent_read(name, answer_if_readable, client=client)
     except REPORTED_ERRORS as error:
         described = describe_error(error, is_authenticated=user.is_authenticated)
-        if described is None and settings.DEBUG:
+        if described:
+            return {"errors": [described.message]}
+        if settings.DEBUG:
             raise
-        if described is None:
-            logger.exception("A table, chart or map of a template cannot be shown.")
-        message = described.message if described else _("The records cannot be shown.")
-        return {"errors": [message]}
+        logger.exception("A table, chart or map of a template cannot be shown.")
+        return {"errors": [_("The records cannot be shown.")]}
 
 
 def _describe_resource(
