@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any, ClassVar
 
+from django.utils.functional import Promise
 from django.utils.html import escape
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
@@ -420,12 +421,7 @@ class Chart(QuestionDrawing[ChartQuery, ChartData]):
     name = "chart"
     parser_class = ChartParser
     formats = ("svg", "png", "csv")
-    #: What the page says of its kind.
-    words: ClassVar[Mapping[str, object]] = {
-        "title": gettext_lazy("Chart"),
-        "files": gettext_lazy("Download the chart:"),
-        "no_field": gettext_lazy("No field suits a chart."),
-    }
+    label: ClassVar[str | Promise] = gettext_lazy("Chart")
 
     #: The areas of a map.
     areas: AreaFigures | None = None
@@ -452,12 +448,12 @@ class Chart(QuestionDrawing[ChartQuery, ChartData]):
 
     @property
     def title(self) -> Phrase:
-        return self.shown.title if self.shown else mark_text(str(self.words["title"]))
+        return self.shown.title if self.shown else mark_text(str(self.label))
 
     def describe(self) -> dict[str, Any]:
         chart, data = self.shown, self.data
         context = {"title": str(self.resource), "heading": self.title, "errors": self.errors}
-        context |= {"chart": chart, "words": self.words}
+        context |= {"chart": chart, "kind": self.name, "label": self.label}
         if not chart or not data:
             return context
         labels = [each.marked_label.html for each in data.series] if data.chart.split else []

@@ -320,11 +320,7 @@ class CompareChart(Chart):
 
     name = "compare"
     parser_class = CompareParser
-    words = {
-        "title": gettext_lazy("Compare"),
-        "files": gettext_lazy("Download the comparison:"),
-        "no_field": gettext_lazy("A comparison needs two fields."),
-    }
+    label = gettext_lazy("Compare")
     sides: Mapping[str, Value] = {}
     rows: Sequence[Row] = ()
 
