@@ -97,12 +97,12 @@ class ApiView(ResourcePageView):
             },
         }
         dump = "" if resource.private else find_path(self.request, "dump", resource.pk)
-        in_file = {"format": "csv", **parameters}
         return {
             "chips": build_chips(query, columns),
             "page_address": page_address,
             "programs": programs,
-            "file_address": dump and add_query_string(dump, in_file.items()),
+            "file_address": dump
+            and add_query_string(dump, {"format": "csv", **parameters}.items()),
             "sql_address": find_sql_address(self.request, resource),
             "total": total,
             "first": show_bidi_controls(first),

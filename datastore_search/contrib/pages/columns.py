@@ -69,11 +69,6 @@ class Column:
     def marked_label(self) -> Phrase:
         return mark_text(self.label, self.label_language)
 
-    @property
-    def shown_name(self) -> str:
-        """The name with its invisible characters shown."""
-        return show_bidi_controls(self.name)
-
 
 @dataclass(frozen=True, slots=True)
 class ColumnChoice:

@@ -281,13 +281,10 @@ def _build_group(
     chart: ChartQuery, value: Value, own: Mapping[Key, Figure], series: Sequence[Value]
 ) -> Group:
     """Build a group of its figures: the series that are not shown are added up as *others*."""
-    shown = {each.key for each in series}
-    others = [row.value for key, row in own.items() if key not in shown and row.value is not None]
-    numbers = []
-    for each in series:
-        row, is_others = own.get(each.key), each.key == OTHERS and others
-        numbers.append(add_numbers(others) if is_others else row.value if row else None)
-    points = [build_point(chart, number) for number in numbers]
+    shown, numbers = {each.key for each in series}, {key: row.value for key, row in own.items()}
+    if others := [n for key, n in numbers.items() if key not in shown and n is not None]:
+        numbers[OTHERS] = add_numbers(others)
+    points = [build_point(chart, numbers.get(each.key)) for each in series]
     if chart.form == Form.SHARES:
         whole = add_numbers(point.value for point in points if point)
         points = [
