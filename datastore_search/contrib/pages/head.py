@@ -84,6 +84,7 @@ class Chip:
 #: In place of the parts beyond the first ones.
 _MORE = mark_text("…")
 
+#: The columns of all fields, by name.
 Columns = Mapping[str, Column]
 
 
@@ -357,8 +358,7 @@ def describe_head(question: PageQuestion, present: str) -> dict[str, Any]:
     resource, query, request = question.read.resource, question.query, question.request
     description = resource.local_description.text
     # A drawing's own parameters are not among these.
-    pairs = [pair for pair in clean_parameters(request.GET) if pair[0] != "page"]
-    whole = QueryString(tuple(pairs))
+    whole = QueryString(tuple(clean_parameters(request.GET))).remove("page")
     drawn = whole.remove(*OF_TABLE).query
     page, about = (reverse_in_locale(request, each, resource.pk) for each in ("resource", "about"))
     views = list_shown_views(question)
@@ -395,7 +395,8 @@ def describe_head(question: PageQuestion, present: str) -> dict[str, Any]:
         texts = [each for each in question.columns if each.type.is_text and each.name in profiles]
         facets = list_facet_fields(texts, profiles)
         names = [each.column.name for each in facets if each.kind is FacetKind.VALUES]
-        names.sort(key=lambda name: profiles[name]["distinct"], reverse=True)
+        sizes = {name: profiles[name]["distinct"] for name in names}
+        names.sort(key=sizes.__getitem__, reverse=True)
         sent = (("resource_id", str(resource.pk)), ("limit", str(MAX_SUGGESTED_VALUES)))
         suggestions = [
             add_query_string(path, [*sent, ("field", name)])

@@ -424,19 +424,17 @@ def list_shared_parameters(query: PageQuery) -> list[Pair]:
     Dates and numbers are written as the user's language does, but not in the API's ``filters``.
     """
     written = [each for each in query.conditions if not field_types[each.field.type].is_text]
-    left_out = {"filters", *(each.parameter for each in written)}
-    pairs = [pair for pair in query.query_string.pairs if pair[0] not in left_out]
-    if filters := format_filters((*join_conditions(written), *query.filters)):
-        pairs.append(("filters", dump_json_as_sent(filters)))
-    return pairs
+    others = query.query_string.remove("filters", *(each.parameter for each in written))
+    filters = format_filters((*join_conditions(written), *query.filters))
+    return [*others.pairs, *([("filters", dump_json_as_sent(filters))] if filters else [])]
 
 
 class PageQueryParser:
     def __init__(self, pairs: Iterable[Pair], read: ConsistentRead) -> None:
         """Take clean parameters; the limits of their ``filters`` are those of the API."""
-        self._pairs = [pair for pair in pairs if pair[0] != "page"]
+        self._query_string = QueryString(tuple(pairs)).remove("page")
         self._values: dict[str, list[str]] = {}
-        for name, value in self._pairs:
+        for name, value in self._query_string.pairs:
             self._values.setdefault(name, []).append(value)
         self._fields = {field.name: field for field in read.resource.schema}
         self._typed_fields, self._filters = read.fields, FiltersParser()
@@ -444,8 +442,7 @@ class PageQueryParser:
 
     def parse(self) -> PageQuery:
         """Parse the address; raise ``QueryStringTooLong`` or ``TooManyConditions``."""
-        query_string = QueryString(tuple(self._pairs))
-        if len(query_string.query) > MAX_QUESTION_LENGTH:
+        if len(self._query_string.query) > MAX_QUESTION_LENGTH:
             raise QueryStringTooLong(most=MAX_QUESTION_LENGTH)
         self._check_count(0)
         single = {name: self._values.get(name, [""])[0] for name in _SINGLE}
@@ -478,7 +475,7 @@ class PageQueryParser:
         names = dict.fromkeys(unquote_name(name) for names in listed for name in names)
         all_filters = (*join_conditions(conditions), *filters)
         return PageQuery(
-            query_string=query_string,
+            query_string=self._query_string,
             search=Query(limit=None, q=single["q"], filters=all_filters, sort=sort),
             conditions=conditions,
             filters=filters,
@@ -494,7 +491,7 @@ class PageQueryParser:
         )
 
     def _check_count(self, filter_count: int) -> None:
-        own = sum(split_parameter(name) is not None for name, _value in self._pairs)
+        own = sum(split_parameter(name) is not None for name, _value in self._query_string.pairs)
         if own + filter_count > MAX_CONDITIONS:
             raise TooManyConditions(most=MAX_CONDITIONS)
 
