@@ -36,7 +36,7 @@ ROW_ERRORS = quote_identifier("stage", "row_errors")
 _DATABASE = quote_identifier("stage")
 
 #: The memory of each field of a wider table: in each step of a statement DuckDB has 2,048 values.
-MAX_NARROW_FIELDS = 300
+_MAX_NARROW_FIELDS = 300
 _FIELD_BYTES = 320 * 2**10
 
 #: The characters of a value that its error shows.
@@ -102,7 +102,7 @@ class StagingArea:
 
     def allow_width(self, width: int) -> None:
         """Let DuckDB hold 2,048 rows of a wide table in each step of a statement, by one thread."""
-        if width > MAX_NARROW_FIELDS:
+        if width > _MAX_NARROW_FIELDS:
             memory_bytes = max(core_conf.LOAD_MEMORY_BYTES, width * _FIELD_BYTES)
             self.limits.extend_memory(memory_bytes - core_conf.LOAD_MEMORY_BYTES)
             self.execute(SQL("SET threads = 1; SET memory_limit = {}").format(f"{memory_bytes}B"))
@@ -354,10 +354,13 @@ class StagedTable:
         return self.staging_area.rows
 
     @property
+    def is_wide(self) -> bool:
+        """Whether it has too many columns for an expression of each: rows are rendered in lists."""
+        return len(self.names) > _MAX_NARROW_FIELDS
+
+    @property
     def sample_size(self) -> int:
-        if len(self.names) <= MAX_NARROW_FIELDS:
-            return _MAX_SAMPLE_ROWS
-        return _MAX_SAMPLE_CELLS // len(self.names)
+        return _MAX_SAMPLE_CELLS // len(self.names) if self.is_wide else _MAX_SAMPLE_ROWS
 
     def execute(self, query: Composed, parameters: Sequence[Any] = ()) -> duckdb.DuckDBPyConnection:
         return self.staging_area.execute(query, parameters)
@@ -467,13 +470,11 @@ def _connect(folder: Path) -> duckdb.DuckDBPyConnection:
         "temp_directory": str(folder),
         "max_temp_directory_size": f"{conf.MAX_UNPACKED_BYTES}B",
         "threads": "2",
+        "async_threads": "2",  # not four for each core that read files, each with a stack
         "autoload_known_extensions": "false",
         "autoinstall_known_extensions": "false",
     }
-    try:  # not the four threads for each core that read files, each with a stack
-        connection = duckdb.connect(":memory:", config=config | {"async_threads": "2"})
-    except duckdb.InvalidInputException:  # an older DuckDB, which has none of them
-        connection = duckdb.connect(":memory:", config=config)
+    connection = duckdb.connect(":memory:", config=config)
     # Compressing texts takes longer than reading the file.
     methods = "zstd,fsst,dict_fsst,dictionary"
     connection.execute(f"SET disabled_compression_methods = '{methods}'; SET TimeZone = 'UTC'")

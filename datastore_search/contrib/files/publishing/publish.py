@@ -9,7 +9,6 @@ from itertools import islice
 from django.db import Error, IntegrityError
 from django.utils import timezone
 
-from ....conf import conf as core_conf
 from ....database.indexes import Indexes, set_key
 from ....database.tables import drop_record_table, name_record_table
 from ....field_types import dump_json, field_types
@@ -36,7 +35,7 @@ from ..tables.orders import list_used_orders
 from ..types.options import LoadOptions, save_options
 from .bad_rows import delete_bad_rows, raise_row_errors, read_row_errors, record_bad_keys
 from .plan import LoadPlan, ProgressReporter, build_plan, compute_fingerprint
-from .rows import find_line, is_wide, render_rows
+from .rows import find_line, render_rows
 from .versions import keep_former_version, serve_version
 
 #: Row errors that a report lists; all of them are counted.
@@ -132,7 +131,7 @@ def replace_records(plan: LoadPlan, progress: ProgressReporter) -> None:
     try:
         table = NewTable(version.pk, load.pk, settings.weights)
         max_connections = 1
-        cells = rows * len(plan.table.names) if is_wide(plan.table) else 0
+        cells = rows * len(plan.table.names) if plan.table.is_wide else 0
         if rows > _MAX_ROWS_OF_ONE_CONNECTION or cells > _MAX_CELLS_OF_ONE_CONNECTION:
             max_connections = count_load_connections(plan.connection, conf.LOAD_CONNECTIONS)
         batches = render_rows(plan.table, plan.decisions, progress.report_rows)
@@ -146,13 +145,7 @@ def replace_records(plan: LoadPlan, progress: ProgressReporter) -> None:
         version.record_count = record_count
         progress.enter_state(LoadState.INDEXING)
         copier.entry(version, plan.types)
-        create_indexes(
-            plan.connection,
-            table,
-            indexes,
-            memory_bytes=core_conf.LOAD_MEMORY_BYTES,
-            max_connections=max_connections,
-        )
+        create_indexes(plan.connection, table, indexes, max_connections=max_connections)
         if plan.key:
             with _name_duplicate_key(plan), begin_load_transaction(plan.connection, load.pk):
                 set_key(plan.connection, table.id, plan.key)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from ....field_types import dump_json
 from ..formats.duckdb_sql import SQL, Composed, quote_identifier
-from ..formats.staging import MAX_NARROW_FIELDS, STAGED_ROWS, StagedTable
+from ..formats.staging import STAGED_ROWS, StagedTable
 from ..types.field_formats import Decision, FieldFormat
 
 #: The rows of a batch, and the cells of one of a wide table, which several connections share.
@@ -21,11 +21,6 @@ _MAX_BYTES_PER_STATEMENT = 4 * 2**20
 #: The columns of a wide table are rendered in lists: DuckDB prepares an expression of a column in
 #: 1 ms, but one of a list holds all that it has made of 2,048 rows.
 _COLUMNS_PER_LIST = 100
-
-
-def is_wide(table: StagedTable) -> bool:
-    """Return whether a table has too many columns for rows, so that they are rendered in lists."""
-    return len(table.names) > MAX_NARROW_FIELDS
 
 
 def render_rows(
@@ -43,7 +38,7 @@ def render_rows(
     report_rows(done, total)
     members: list[Composed] = []
     described = zip(table.columns, table.names, decisions, strict=True)
-    if is_wide(table):
+    if table.is_wide:
         groups: defaultdict[FieldFormat, list[tuple[str, str]]] = defaultdict(list)
         for column, name, decision in described:
             groups[decision.field_format].append((column, name))
@@ -66,7 +61,7 @@ def render_rows(
     query = SQL("SELECT line, '{{' || concat_ws(',', {}) || '}}' FROM {}").format(
         SQL(", ").join(members), STAGED_ROWS
     )
-    size = max(1, _CELLS_PER_BATCH // len(table.names)) if is_wide(table) else _ROWS_PER_BATCH
+    size = max(1, _CELLS_PER_BATCH // len(table.names)) if table.is_wide else _ROWS_PER_BATCH
     for condition in table.rows.split(table.columns, _MAX_BYTES_PER_STATEMENT):
         rows = table.execute(SQL("{} WHERE {}").format(query, condition))
         while batch := rows.fetchmany(size):

@@ -13,13 +13,14 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from queue import Full, Queue
-from typing import LiteralString, NamedTuple
+from typing import LiteralString
 
 import psycopg
 from django.db import OperationalError, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 from psycopg import errors, sql
 
+from ....conf import conf
 from ....database.indexes import (
     Indexes,
     IndexStatement,
@@ -60,15 +61,8 @@ class NewTable:
     weights: Mapping[str, int] = field(default_factory=dict)
 
 
-class _Batch(NamedTuple):
-    """Records to copy, with the number of the first one."""
-
-    first: int
-    records: Sequence[str]
-
-    def render(self) -> str:
-        return "".join(f"{each}\x02{text}\n" for each, text in enumerate(self.records, self.first))
-
+#: Records to copy, with the number of the first one.
+_Batch = tuple[int, Sequence[str]]
 
 #: The batches that wait for a connection; None ends the stream of one.
 _Work = Queue[_Batch | None]
@@ -119,7 +113,7 @@ def create_records(
             create_table(connection, table.id, language=language, weights=table.weights)
             with _name_refused_row(), cursor.copy(copying) as lines:
                 for records in batches:
-                    lines.write(_Batch(count + 1, records).render())
+                    lines.write(_render_lines(enumerate(records, count + 1)))
                     count += len(records)
             _set_next_id(connection, table.id, count + 1)
         return count
@@ -134,15 +128,16 @@ def create_records(
             own.cursor() as cursor,
         ):
             while batch := work.get():
+                first, records = batch
                 copying = _build_copy(target, "_id, data")
-                with _name_refused_row(batch.first), cursor.copy(copying) as lines:
-                    lines.write(batch.render())
+                with _name_refused_row(first), cursor.copy(copying) as lines:
+                    lines.write(_render_lines(enumerate(records, first)))
 
     with ThreadPoolExecutor(max_connections) as pool:
         running = [pool.submit(copy_work) for _ in range(max_connections)]
         try:
             for records in batches:
-                if not _put_batch(_Batch(count + 1, records), work, running):
+                if not _put_batch((count + 1, records), work, running):
                     break
                 count += len(records)
         finally:
@@ -169,11 +164,12 @@ def _put_batch(batch: _Batch | None, work: _Work, running: list[Future[None]]) -
 def _build_copy(
     table: sql.Identifier, columns: LiteralString, more_options: LiteralString = ""
 ) -> sql.Composed:
-    return sql.SQL("COPY {table} ({columns}) FROM STDIN ({options})").format(
-        table=table,
-        columns=sql.SQL(columns),
-        options=sql.SQL(_COPY_OPTIONS + more_options),
-    )
+    options = sql.SQL(_COPY_OPTIONS + more_options)
+    return sql.SQL("COPY {} ({}) FROM STDIN ({})").format(table, sql.SQL(columns), options)
+
+
+def _render_lines(rows: Iterable[tuple[int, str]]) -> str:
+    return "".join(f"{number}\x02{text}\n" for number, text in rows)
 
 
 @contextmanager
@@ -196,18 +192,18 @@ def create_indexes(
     table: NewTable,
     indexes: Indexes,
     *,
-    memory_bytes: int,
     max_connections: int = 1,
 ) -> None:
     """
     Index a record table and take its statistics.
 
-    ``memory_bytes`` is the memory of the server for each connection; a GIN index takes little of
-    it.  There are at most ``max_connections``, and as many processes for the index of words, which
-    takes longer than all others; within a transaction of the caller, only the caller's own.
+    There are at most ``max_connections``, and as many processes for the index of words, which takes
+    longer than all others; within a transaction of the caller, only the caller's own.  Each may
+    take ``LOAD_MEMORY_BYTES`` of the server; a GIN index takes little of them.
     """
     if connection.in_atomic_block:
         max_connections = 1
+    memory_bytes = conf.LOAD_MEMORY_BYTES
     key = build_id_statement(table.id, memory_bytes)
     others = build_index_statements(connection, table.id, indexes, memory_bytes, max_connections)
 
@@ -282,6 +278,6 @@ def stage_rows(
             place_beside(connection, name, beside)
         with _name_refused_row(), cursor.copy(_build_copy(table, "number, members")) as lines:
             for batch in batches:
-                lines.write("".join(f"{line}\x02{text}\n" for line, text in batch))
+                lines.write(_render_lines(batch))
         cursor.execute(sql.SQL("ANALYZE {}").format(table))
     return Clause(sql.SQL("{} AS rows").format(table))
