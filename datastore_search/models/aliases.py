@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy as _
 
 from ..messages.bidi import show_bidi_controls
 from ..messages.writing import InvalidAlias
-from .base import PrimaryManager, parse_resource_id
+from .base import PrimaryModel, parse_resource_id
 
 #: Characters of an alias, and so of any name under which a resource is requested.
 MAX_ALIAS_LENGTH = 200
@@ -54,7 +54,7 @@ def validate_free_name(row: models.Model, name: str, resource_id: uuid.UUID) -> 
         raise ValidationError({"name": row.unique_error_message(type(row), ("name",))})
 
 
-class Alias(models.Model):
+class Alias(PrimaryModel):
     resource_paths = ("resource_id",)
 
     resource = models.ForeignKey(
@@ -64,10 +64,7 @@ class Alias(models.Model):
         _("name"), max_length=MAX_ALIAS_LENGTH, unique=True, validators=[validate_alias]
     )
 
-    objects = PrimaryManager()
-
-    class Meta:
-        base_manager_name = "objects"
+    class Meta(PrimaryModel.Meta):
         verbose_name = _("alias")
         verbose_name_plural = _("aliases")
         ordering = ("name",)

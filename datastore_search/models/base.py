@@ -100,6 +100,16 @@ class PrimaryManager(models.Manager[_Model_co]):
         return queryset
 
 
+class PrimaryModel(models.Model):
+    """A row that is read from the database that it is written to."""
+
+    objects = PrimaryManager()
+
+    class Meta:
+        abstract = True
+        base_manager_name = "objects"
+
+
 class _EveryAlias(set[str]):
     """The databases for which a view is no transaction: all, also those that come later."""
 

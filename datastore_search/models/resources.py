@@ -27,7 +27,7 @@ from ..messages.access import UnknownResource
 from ..messages.bidi import show_bidi_controls
 from ..messages.search import SubstringsNotSupported, UnknownLanguage
 from .aliases import MAX_ALIAS_LENGTH, Alias, validate_free_name
-from .base import GuardedModel, PrimaryManager, ReportedQuerySet, parse_resource_id
+from .base import GuardedModel, PrimaryManager, PrimaryModel, ReportedQuerySet, parse_resource_id
 from .object_permissions import Permitted, find_permitted
 from .table_versions import TableSettings, TableVersion, drop_tables_on_commit
 from .translations import (
@@ -86,7 +86,7 @@ _FIELD_TEXTS = {"label": "label", "notes": "notes"}
 _SEPARATOR = "_"
 
 
-class Field(GuardedModel):
+class Field(GuardedModel, PrimaryModel):
     resource_paths = ("resource_id",)
     guarded_fields = frozenset({"name", "type", "position", "is_sparse", "has_order_index"})
 
@@ -109,10 +109,7 @@ class Field(GuardedModel):
     #: Other members of the entry in the data dictionary, as a client sent them.
     extra_info = models.JSONField(default=dict, blank=True, editable=False)
 
-    objects = PrimaryManager()
-
-    class Meta:
-        base_manager_name = "objects"
+    class Meta(PrimaryModel.Meta):
         verbose_name = _("field")
         verbose_name_plural = _("fields")
         ordering = ("position",)

@@ -19,7 +19,7 @@ from ..database.tables import (
     read_unserved_since,
     reserve_table_id,
 )
-from .base import PrimaryManager
+from .base import PrimaryModel
 
 #: Called with the types of fields by name when a load has filled a table, which may not be served
 #: yet, and again after the load: begins to copy the records, and returns what waits for the end.
@@ -43,7 +43,7 @@ class TableSettings(NamedTuple):
     weights: dict[str, int]
 
 
-class TableVersion(models.Model):
+class TableVersion(PrimaryModel):
     """
     A set of records of a resource, in the record table of the same number.
 
@@ -77,10 +77,7 @@ class TableVersion(models.Model):
     #: When a resource began to serve it; null while its table is being filled.
     published_at = models.DateTimeField(null=True, editable=False)
 
-    objects = PrimaryManager()
-
-    class Meta:
-        base_manager_name = "objects"
+    class Meta(PrimaryModel.Meta):
         verbose_name = _("table version")
         verbose_name_plural = _("table versions")
         ordering = ("-created_at", "-pk")

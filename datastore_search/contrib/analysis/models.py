@@ -12,10 +12,10 @@ from django.utils.translation import gettext_lazy as _
 from ...database.statements import Call, execute
 from ...guards.folders import get_storage
 from ...models import TableVersion
-from ...models.base import PrimaryManager
+from ...models.base import PrimaryModel
 
 
-class Snapshot(models.Model):
+class Snapshot(PrimaryModel):
     """
     A file of the engine with the records of a table at a moment.
 
@@ -37,12 +37,9 @@ class Snapshot(models.Model):
     size_bytes = models.BigIntegerField(editable=False)
     created_at = models.DateTimeField(auto_now=True)
 
-    objects = PrimaryManager()
-
-    class Meta:
+    class Meta(PrimaryModel.Meta):
         # Pages import this module where the app is not installed: then it is no model of the core.
         app_label = "datastore_search_analysis"
-        base_manager_name = "objects"
         verbose_name = _("snapshot")
         verbose_name_plural = _("snapshots")
 

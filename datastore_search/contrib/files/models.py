@@ -19,7 +19,7 @@ from django.utils.translation import gettext_lazy as _
 from ...database.statements import Call
 from ...guards.folders import delete_files, get_storage
 from ...messages.bidi import show_bidi_controls
-from ...models.base import GuardedModel, PrimaryManager
+from ...models.base import GuardedModel, PrimaryModel
 from .messages import BadRow, LoadFailed, Message
 
 
@@ -75,7 +75,7 @@ def forget_user(collector: Any, field: Any, loads: Any, using: str) -> None:
 forget_user.lazy_sub_objs = True  # type: ignore[attr-defined]  # or Django reads the loads first
 
 
-class Load(GuardedModel):
+class Load(GuardedModel, PrimaryModel):
     """
     A job: one run of loading a file into a resource.
 
@@ -155,10 +155,7 @@ class Load(GuardedModel):
     created_at = models.DateTimeField(_("started"), auto_now_add=True)
     finished_at = models.DateTimeField(_("finished"), null=True, blank=True)
 
-    objects = PrimaryManager()
-
-    class Meta:
-        base_manager_name = "objects"
+    class Meta(PrimaryModel.Meta):
         verbose_name = _("load")
         verbose_name_plural = _("loads")
         ordering = ("-created_at", "-pk")
@@ -221,7 +218,7 @@ _BAD_ROWS = {
 }
 
 
-class RowError(models.Model):
+class RowError(PrimaryModel):
     load = models.ForeignKey(Load, models.CASCADE, related_name="row_errors")
     line = models.BigIntegerField(_("line"))
     field = models.TextField(_("field"), blank=True)
@@ -229,10 +226,7 @@ class RowError(models.Model):
     #: Why, as JSON: a ``BadRow``.
     message = models.JSONField()
 
-    objects = PrimaryManager()
-
-    class Meta:
-        base_manager_name = "objects"
+    class Meta(PrimaryModel.Meta):
         verbose_name = _("bad row")
         verbose_name_plural = _("bad rows")
         ordering = ("load", "line", "pk")
@@ -251,7 +245,7 @@ class RowError(models.Model):
         return Message(_BAD_ROWS[tuple(named)], line=self.line, **named, reason=reason)
 
 
-class StoredDownload(models.Model):
+class StoredDownload(PrimaryModel):
     """
     A file of a version of a public resource, for all who download it.
 
@@ -267,10 +261,7 @@ class StoredDownload(models.Model):
     digest = models.CharField(max_length=64, blank=True)
     used_at = models.DateTimeField()
 
-    objects = PrimaryManager()
-
-    class Meta:
-        base_manager_name = "objects"
+    class Meta(PrimaryModel.Meta):
         constraints = (
             models.UniqueConstraint(
                 fields=("resource", "format", "version"), name="datastore_search_one_download"
@@ -281,7 +272,7 @@ class StoredDownload(models.Model):
         return f"{self.resource_id}, {self.version}, {self.format}"
 
 
-class ResourceFile(models.Model):
+class ResourceFile(PrimaryModel):
     """The file of a resource, which is served as it was sent; a load of it may have the same."""
 
     resource = models.OneToOneField(
@@ -292,11 +283,6 @@ class ResourceFile(models.Model):
     name = models.CharField(max_length=100)
     size_bytes = models.BigIntegerField()
     stored_at = models.DateTimeField()
-
-    objects = PrimaryManager()
-
-    class Meta:
-        base_manager_name = "objects"
 
     def __str__(self) -> str:
         return f"{self.resource_id}, {self.name}"

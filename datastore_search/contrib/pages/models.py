@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy as _
 
 from ...messages.bidi import show_bidi_controls
 from ...models import MAX_TITLE_LENGTH, Resource
-from ...models.base import PrimaryManager
+from ...models.base import PrimaryModel
 from .question import MAX_QUESTION_LENGTH
 
 #: Of a resource: each is a tab of its pages.
@@ -18,7 +18,7 @@ MAX_VIEWS: Final = 30
 MAX_DESCRIPTION_LENGTH: Final = 2_000
 
 
-class SavedView(models.Model):
+class SavedView(PrimaryModel):
     """
     A view of a resource, in the order of ``position``.
 
@@ -44,10 +44,7 @@ class SavedView(models.Model):
     )
     members = models.JSONField(default=dict, editable=False)
 
-    objects = PrimaryManager()
-
-    class Meta:
-        base_manager_name = "objects"
+    class Meta(PrimaryModel.Meta):
         verbose_name = _("saved view")
         verbose_name_plural = _("saved views")
         ordering = ("position", "id")
