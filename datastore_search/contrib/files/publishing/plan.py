@@ -110,8 +110,9 @@ class LoadPlan:
     """
     A load, its file, and what was decided about it.
 
-    ``replaces`` tells whether it replaces the records, if there are any; ``key`` names the fields
-    of the primary key; ``notices`` are for the user, the ``reading_notices`` among them.
+    ``replaces`` tells whether it replaces the records, if there are any; ``formats`` are those of
+    the ``decisions``, by the names of the file's fields; ``key`` names the fields of the primary
+    key; ``notices`` are for the user, the ``reading_notices`` among them.
     """
 
     load: Load
@@ -119,6 +120,7 @@ class LoadPlan:
     options: LoadOptions
     replaces: bool
     decisions: tuple[Decision, ...]
+    formats: Mapping[str, FieldFormat]
     key: tuple[str, ...]
     changes: FieldChanges
     reading_notices: tuple[Notice, ...]
@@ -127,12 +129,6 @@ class LoadPlan:
     @property
     def connection(self) -> BaseDatabaseWrapper:
         return connections[router.db_for_write(Load)]
-
-    @property
-    def formats(self) -> dict[str, FieldFormat]:
-        """The formats, by the names of the file's fields, as all that follows."""
-        formats = (decision.field_format for decision in self.decisions)
-        return dict(zip(self.table.names, formats, strict=True))
 
     @property
     def types(self) -> dict[str, str]:
@@ -179,8 +175,8 @@ def build_plan(
     else:
         merging, lossless, notices = _resolve_merge_options(resource, table, options)
         decisions = decide_formats(table, merging, lossless=lossless)
-    types = (decision.field_type.name for decision in decisions)
-    now = before = dict(zip(table.names, types, strict=True))
+    formats = dict(zip(table.names, (each.field_format for each in decisions), strict=True))
+    now = before = {name: each.field_type.name for name, each in formats.items()}
     if resource.table_version_id is not None:  # without a table, no field can change
         before = dict(resource.fields.values_list("name", "type"))
     changes = FieldChanges(
@@ -198,7 +194,7 @@ def build_plan(
     ordered = (*change_notices, *notices) if replaces else (*notices, *change_notices)
     reading = (*table.notices, *collect_type_notices(table, options, decisions))
     told = (*reading, *explain_texts(table, decisions), *ordered)
-    return LoadPlan(load, table, options, replaces, decisions, key, changes, reading, told)
+    return LoadPlan(load, table, options, replaces, decisions, formats, key, changes, reading, told)
 
 
 # How a file that is merged fits the fields that there are -----------------------------------------
@@ -258,13 +254,12 @@ def _find_formats(
     """
     groups = list_written_groups(options.date_order)
     allowed = [*field_formats.values(), *(each for group in groups for each in group.formats)]
-    formats: dict[str, list[FieldFormat]] = {}
+    formats: dict[str, tuple[FieldFormat, ...]] = {}
     last = {column: before.get(table.get_name(column), "") for column in types}
     for column, type_name in types.items():
         some = [*allowed, *([parse_field_format(last[column])] if last[column] else [])]
-        formats[column] = [
-            each for each in dict.fromkeys(some) if each.field_type.name == type_name
-        ]
+        of_type = (each for each in dict.fromkeys(some) if each.field_type.name == type_name)
+        formats[column] = tuple(of_type)
     found = {column: field_formats[type_name] for column, type_name in types.items()}
     orders = {options.date_order, SHORT_YEAR_ORDERS.get(options.date_order)} - {"", None}
     several = {column: some for column, some in formats.items() if len(some) > 1}

@@ -216,14 +216,11 @@ def _count_matches(
         is_met = SQL("coalesce({}, false)").format(bind_value(_CONDITIONS.get(name, name), VALUE))
         return SQL("{{'matching': count_if({0}), 'total': count(*)" + more + "}}").format(is_met)
 
-    def select_cells(columns: Sequence[str]) -> Composed:
-        return table.rows.select_cells(columns, relation)
-
     return {
         column: {
             name: _MatchCount(**each) for name, each in zip(conditions[column], found, strict=True)
         }
-        for column, found in aggregate_cells(table, conditions, count, select_cells)
+        for column, found in aggregate_cells(table, conditions, count, relation)
     }
 
 
@@ -275,7 +272,7 @@ def _add_formats(
         unit = _NUMBER_SIGNS.sub("", value)
         ways[column] = [[name + unit for name in way] for way in _WAYS[code]]
     candidates = {
-        column: [found for each in chain(*some) if (found := find_format(each))]
+        column: tuple(found for each in chain(*some) if (found := find_format(each)))
         for column, some in ways.items()
     }
     # A day would lose times.

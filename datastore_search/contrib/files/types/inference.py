@@ -209,16 +209,9 @@ def _record_errors(
     if has_readings:
         table.rows.replace([each for each in unread if each not in strict], _READINGS)
     for column, value in firsts.items():
-        yield (
-            column,
-            Notice(
-                "notice.values_changed",
-                field=table.get_name(column),
-                type=field_format.title,
-                count=lost[column],
-                value=value,
-            ),
-        )
+        name, kind, count = table.get_name(column), field_format.title, lost[column]
+        notice = Notice("notice.values_changed", field=name, type=kind, count=count, value=value)
+        yield column, notice
 
 
 #: The texts that the parser of a type reads, and their canonical texts, which DuckDB reads.
@@ -295,19 +288,15 @@ def _infer_formats(
         codes += [name for (name,) in table.execute(query).fetchall()]
     commas = find_first_values(table, numbers, _HAS_COMMA)
     pointed = [column for column in numbers if column not in commas]
-    for code, values, parameters in (
-        ("notice.grouped_codes", find_first_values(table, codes, "true"), ("other",)),
-        ("notice.ambiguous_dates", find_first_values(table, moments, "true"), ("one", "other")),
-        ("notice.ambiguous_numbers", commas, ("one", "other")),
-        (
-            "notice.ambiguous_points",
-            find_first_values(table, pointed, _HAS_POINT),
-            ("one", "other"),
-        ),
+    for code, values in (
+        ("notice.grouped_codes", find_first_values(table, codes, "true")),
+        ("notice.ambiguous_dates", find_first_values(table, moments, "true")),
+        ("notice.ambiguous_numbers", commas),
+        ("notice.ambiguous_points", find_first_values(table, pointed, _HAS_POINT)),
     ):
         for column, value in values.items():
-            names = (each.name for each in matches[column])
-            named = dict(zip(parameters, names, strict=False))
+            first, *others = (each.name for each in matches[column])
+            named = {"one": first, "other": others[0]} if others else {"other": first}
             notice = Notice(code, field=table.get_name(column), value=value, **named)
             decisions[column] = Decision(TEXT, explanation=notice, notice=notice)
     for column, notice in _find_other_readings(table, decisions):

@@ -142,8 +142,7 @@ def find_conditions_met(
     def test(condition: str) -> Composed:
         return SQL("bool_and(coalesce({}, false))").format(bind_value(condition, VALUE))
 
-    cells = table.rows.select_cells
-    met = aggregate_cells(table, keyed, test, lambda columns: cells(columns, relation))
+    met = aggregate_cells(table, keyed, test, relation)
     return {column: frozenset(compress(keyed[column], found)) for column, found in met}
 
 
@@ -151,10 +150,10 @@ def aggregate_cells(
     table: StagedTable,
     keyed: Mapping[str, Sequence[_Key]],
     aggregate: Callable[[_Key], Composed],
-    select_cells: Callable[[Sequence[str]], Composed],
+    relation: Composed = STAGED_ROWS,
 ) -> Iterator[tuple[str, list[Any]]]:
     """
-    Compute aggregates of the values of each column: one of each part of its key.
+    Compute aggregates of the values of each column of a relation: one of each part of its key.
 
     A column without values is left out, as is one without parts.
     """
@@ -162,7 +161,7 @@ def aggregate_cells(
         if not parts:
             continue
         query = SQL("SELECT name, {} FROM {} WHERE value <> '' GROUP BY name").format(
-            SQL(", ").join(map(aggregate, parts)), select_cells(columns)
+            SQL(", ").join(map(aggregate, parts)), table.rows.select_cells(columns, relation)
         )
         for column, *found in table.execute(query).fetchall():
             yield column, found
@@ -223,7 +222,7 @@ def find_first_values(table: StagedTable, columns: Sequence[str], condition: str
 
 def count_matches(
     table: StagedTable,
-    keyed: Mapping[str, Sequence[_Key]],
+    keyed: Mapping[str, tuple[_Key, ...]],
     get_condition: Callable[[_Key], str] = attrgetter("condition"),
 ) -> dict[str, dict[_Key, int]]:
     """Count the values of columns that meet the condition of each format, or other key, given."""
@@ -232,7 +231,6 @@ def count_matches(
         return SQL("count_if({})").format(bind_value(get_condition(key), VALUE))
 
     counts = {column: dict.fromkeys(keys, 0) for column, keys in keyed.items()}
-    tuples = {column: tuple(keys) for column, keys in keyed.items()}
-    for column, found in aggregate_cells(table, tuples, count, table.rows.select_cells):
-        counts[column] = dict(zip(tuples[column], found, strict=True))
+    for column, found in aggregate_cells(table, keyed, count):
+        counts[column] = dict(zip(keyed[column], found, strict=True))
     return counts
