@@ -17,8 +17,7 @@ from typing import NamedTuple
 
 import duckdb
 
-from ....field_types import MAX_FIELDS
-from ..messages import BadRow, LoadFailed, Notice, UnknownDialect
+from ..messages import BadRow, Notice, UnknownDialect
 from .delimited_layout import Layout, find_layout
 from .delimited_rows import scan_rows
 from .duckdb_sql import SQL, Value, add_terms, quote_literal, read_csv
@@ -44,38 +43,33 @@ def read_delimited(path: Path, options: ReadOptions, staging_area: StagingArea) 
     text_path, notices = convert_to_utf8(path, options, staging_area.folder)
     layout = find_layout(text_path, options)
     width = len(layout.header)
-    if width > MAX_FIELDS:
-        raise LoadFailed("file.too_many_fields", count=width, most=MAX_FIELDS)
     # DuckDB would take “*” or “[” in a file's name for a pattern, and “.gz” at its end for a gzip.
     source = staging_area.folder / "source"
     source.symlink_to(text_path.resolve())
-    try:
-        staging_area.allow_width(width)
-        empty_rows = 0
-        if not _stage_regular(source, layout, staging_area):
-            empty_rows = _stage_row_by_row(source, layout, staging_area)
-        if width > 1:  # in a file of one field such a row is a record without a value
-            empty_rows += staging_area.rows.delete_empty(width)
-        # Columns at the end that have neither name nor value are dropped.
-        header = tuple(cell.strip() for cell in layout.header)
-        named = max((at for at, name in enumerate(header, start=1) if name), default=1)
-        if unnamed := [get_column(position) for position in range(named, width)]:
-            counts = (SQL("count(nullif({}, ''))").format(column) for column in unnamed)
-            query = SQL("SELECT {} FROM {}").format(SQL(", ").join(counts), STAGED_ROWS)
-            filled = staging_area.execute(query).fetchone() or ()
-            kept = max((at for at, count in enumerate(filled, start=1) if count), default=0)
-            for column in unnamed[kept:]:
-                drop = SQL("ALTER TABLE {} DROP COLUMN {}").format(STAGED_ROWS, column)
-                staging_area.execute(drop)
-            width = named + kept
-        dropped, header = len(header) - width, header[:width]
-        footer = find_staged_footer(staging_area, width)
-        if footer and options.footer == SKIP_FOOTER:
-            below = SQL(">= {}").format(footer[0])
-            staging_area.rows.delete(below)
-            staging_area.execute(SQL("DELETE FROM {} WHERE line {}").format(ROW_ERRORS, below))
-    except duckdb.OutOfMemoryException as error:
-        raise LoadFailed("load.out_of_memory") from error
+    staging_area.allow_width(width)
+    empty_rows = 0
+    if not _stage_regular(source, layout, staging_area):
+        empty_rows = _stage_row_by_row(source, layout, staging_area)
+    if width > 1:  # in a file of one field such a row is a record without a value
+        empty_rows += staging_area.rows.delete_empty(width)
+    # Columns at the end that have neither name nor value are dropped.
+    header = tuple(cell.strip() for cell in layout.header)
+    named = max((at for at, name in enumerate(header, start=1) if name), default=1)
+    if unnamed := [get_column(position) for position in range(named, width)]:
+        counts = (SQL("count(nullif({}, ''))").format(column) for column in unnamed)
+        query = SQL("SELECT {} FROM {}").format(SQL(", ").join(counts), STAGED_ROWS)
+        filled = staging_area.execute(query).fetchone() or ()
+        kept = max((at for at, count in enumerate(filled, start=1) if count), default=0)
+        for column in unnamed[kept:]:
+            drop = SQL("ALTER TABLE {} DROP COLUMN {}").format(STAGED_ROWS, column)
+            staging_area.execute(drop)
+        width = named + kept
+    dropped, header = len(header) - width, header[:width]
+    footer = find_staged_footer(staging_area, width)
+    if footer and options.footer == SKIP_FOOTER:
+        below = SQL(">= {}").format(footer[0])
+        staging_area.rows.delete(below)
+        staging_area.execute(SQL("DELETE FROM {} WHERE line {}").format(ROW_ERRORS, below))
     return StagedTable(
         staging_area=staging_area,
         names=make_unique_names(header),

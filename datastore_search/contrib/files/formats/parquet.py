@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import duckdb
 
-from ....field_types import MAX_FIELDS, TEXT, declared_types, field_types
+from ....field_types import TEXT, declared_types, field_types
 from ..messages import LoadFailed, Notice
 from ..sources.limits import is_write_refused
 from .duckdb_sql import SQL, Composed, add_terms, quote_identifier, quote_literal
@@ -131,8 +131,6 @@ def _read_columns(source: Composed, staging_area: StagingArea) -> list[_Column]:
         if kind == "INT96":
             with_int96.add(len(names) - 1)
         below += children - 1
-    if len(names) > MAX_FIELDS:
-        raise LoadFailed("file.too_many_fields", count=len(names), most=MAX_FIELDS)
     if not names:
         raise LoadFailed("file.empty")
     return [

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import BinaryIO, Self
 
 from ....conf import conf as core_conf
-from ....field_types import MAX_FIELDS
 from ..messages import BadRow, LoadFailed
 from .duckdb_sql import SQL, read_csv
 from .headers_and_footers import UNSTORABLE
@@ -20,6 +19,7 @@ from .staging import (
     ROWS_AT_ONCE,
     STAGED_ROWS,
     StagingArea,
+    check_field_count,
     list_columns,
 )
 
@@ -54,7 +54,6 @@ class RowWriter:
         self._batch = _Batch(self._path)
         #: Fields of the table, None before it is created.
         self._created_width: int | None = None
-        self._has_errors = False
         self.widen(width)
 
     def __enter__(self) -> Self:
@@ -69,8 +68,7 @@ class RowWriter:
 
         Raises: ``LoadFailed`` with ``file.too_many_fields``.
         """
-        if width > MAX_FIELDS:
-            raise LoadFailed("file.too_many_fields", count=width, most=MAX_FIELDS)
+        check_field_count(width)
         self._batch.is_ragged |= width > self.width
         self.width = max(self.width, width)
 
@@ -106,15 +104,14 @@ class RowWriter:
         self._path.unlink()
         if list(order) != list(range(self.width)):
             self.staging_area.rows.reorder_columns(order, self.width)
-        if self._has_errors:
-            self.staging_area.execute(
-                SQL(
-                    "UPDATE {} AS errors SET field = named.name FROM"
-                    " (SELECT unnest(?::VARCHAR[]) AS position, unnest(?::VARCHAR[]) AS name)"
-                    " AS named WHERE errors.field = position"
-                ).format(ROW_ERRORS),
-                [list(map(str, order)), list(names)],
-            )
+        self.staging_area.execute(
+            SQL(
+                "UPDATE {} AS errors SET field = named.name FROM"
+                " (SELECT unnest(?::VARCHAR[]) AS position, unnest(?::VARCHAR[]) AS name)"
+                " AS named WHERE errors.field = position"
+            ).format(ROW_ERRORS),
+            [list(map(str, order)), list(names)],
+        )
 
     def _flush_rows(self) -> None:
         self._batch.file.close()
@@ -140,7 +137,6 @@ class RowWriter:
 
     def _flush_errors(self) -> None:
         if self._errors:
-            self._has_errors = True
             insert = SQL("INSERT INTO {} VALUES (?, ?, ?, ?)").format(ROW_ERRORS)
             self.staging_area.connection.executemany(insert.text, self._errors)
             self._errors.clear()

@@ -17,7 +17,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from ....conf import conf as core_conf
-from ....field_types import NUMERIC, TEXT, field_types
+from ....field_types import MAX_FIELDS, NUMERIC, TEXT, field_types
 from ..conf import conf
 from ..messages import BadRow, LoadFailed, Message, Notice
 from ..sources.limits import ReadingLimits
@@ -73,6 +73,12 @@ def list_columns(width: int) -> list[str]:
     return [f"f{position}" for position in range(width)]
 
 
+def check_field_count(count: int) -> None:
+    """Raise ``LoadFailed`` with ``file.too_many_fields`` if a resource cannot have as many."""
+    if count > MAX_FIELDS:
+        raise LoadFailed("file.too_many_fields", count=count, most=MAX_FIELDS)
+
+
 @dataclass(slots=True)
 class StagingArea:
     """
@@ -101,7 +107,12 @@ class StagingArea:
         return row[0] if row else None
 
     def allow_width(self, width: int) -> None:
-        """Let DuckDB hold 2,048 rows of a wide table in each step of a statement, by one thread."""
+        """
+        Let DuckDB hold 2,048 rows of a wide table in each step of a statement, by one thread.
+
+        Raises: ``LoadFailed`` with ``file.too_many_fields``.
+        """
+        check_field_count(width)
         if width > _MAX_NARROW_FIELDS:
             memory_bytes = max(core_conf.LOAD_MEMORY_BYTES, width * _FIELD_BYTES)
             self.limits.extend_memory(memory_bytes - core_conf.LOAD_MEMORY_BYTES)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from abc import ABC, abstractmethod
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
+from functools import partial
 from itertools import chain, islice
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
@@ -27,7 +27,6 @@ from python_calamine import (
 from xlrd import biffh
 from xlrd.sheet import Sheet as XlrdSheet
 
-from ....field_types import MAX_FIELDS
 from ..messages import LoadFailed, Notice, quote_names
 from .cell_values import BadCell, format_number, format_padded, may_be_rounded, read_date
 from .headers_and_footers import (
@@ -40,7 +39,7 @@ from .headers_and_footers import (
 )
 from .options import SKIP_FOOTER, CellRange, ReadOptions
 from .row_writer import RowWriter
-from .staging import StagedTable, StagingArea, declare_types
+from .staging import StagedTable, StagingArea, check_field_count, declare_types
 from .workbook_cells import (
     list_filled_xlsx_sheets,
     list_ods_merged_cells,
@@ -132,18 +131,18 @@ class _SheetRow:
         return LastRow(self.line, self.line, self.count_filled(), first)
 
 
-@dataclass
-class _Workbook(ABC):
-    """A workbook; ``sheets`` are those with cells, from 0, and whether people see each."""
+@dataclass(frozen=True, slots=True)
+class _Workbook:
+    """
+    A workbook; ``sheets`` are those with cells, from 0, and whether people see each.
+
+    ``list_filled`` lists those of some sheets that have a value, and ``read_sheet`` reads one.
+    """
 
     names: Sequence[str]
     sheets: Sequence[tuple[int, bool]]
-
-    @abstractmethod
-    def list_filled(self, numbers: Sequence[int]) -> list[int]: ...
-
-    @abstractmethod
-    def read_sheet(self, number: int) -> _Sheet: ...
+    list_filled: Callable[[Sequence[int]], list[int]]
+    read_sheet: Callable[[int], _Sheet]
 
     def choose_sheet(self, wanted: str) -> tuple[int, list[Notice]]:
         names = self.names
@@ -193,8 +192,7 @@ def read_workbook(path: Path, options: ReadOptions, staging_area: StagingArea) -
     workbook = _open_workbook(path, staging_area)
     number, notices = workbook.choose_sheet(options.sheet.strip())
     sheet = workbook.read_sheet(number)
-    if sheet.area.width > MAX_FIELDS:
-        raise LoadFailed("file.too_many_fields", count=sheet.area.width, most=MAX_FIELDS)
+    check_field_count(sheet.area.width)
     area: CellRange | None = sheet.area
     if options.cell_range:
         area = CellRange.parse(options.cell_range).intersect(sheet.area)
@@ -252,7 +250,7 @@ def _open_workbook(path: Path, staging_area: StagingArea) -> _Workbook:
                 if content.find(_ENCRYPTED_STREAM) >= 0:
                     raise LoadFailed("workbook.encrypted")
             limits.extend_cpu_time(path.stat().st_size, factor=_XLS_CPU_FACTOR)
-            return _XlsWorkbook(path)
+            return _open_xls(path)
     with open_archive(path) as archive:
         names = archive.namelist()
         unpacked_bytes = sum(member.file_size for member in archive.infolist())
@@ -263,99 +261,90 @@ def _open_workbook(path: Path, staging_area: StagingArea) -> _Workbook:
     limits.check_unpacked_bytes(unpacked_bytes)
     limits.extend_cpu_time(unpacked_bytes)
     if "xl/workbook.xml" in names:
-        return _XlsxWorkbook(path, staging_area.folder)
+        return _open_xlsx(path, staging_area.folder)
     if is_ods:
-        return _OdsWorkbook(path, staging_area.folder)
+        return _open_ods(path, staging_area.folder)
     raise LoadFailed("workbook.unknown_format")
 
 
-class _CalamineWorkbook(_Workbook):
-    def __init__(self, source: Path) -> None:
-        """Open a workbook, whose kind calamine knows by the suffix."""
-        self._calamine = CalamineWorkbook.from_path(source)
-        sheets = [
-            (number, sheet.visible == SheetVisibleEnum.Visible)
-            for number, sheet in enumerate(self._calamine.sheets_metadata)
-            if sheet.typ == SheetTypeEnum.WorkSheet
-        ]
-        super().__init__(self._calamine.sheet_names, sheets)
+def _open_xlsx(path: Path, folder: Path) -> _Workbook:
+    # calamine knows the kind of a workbook by its suffix.
+    source, marked = folder / "source.xlsx", folder / "marked.xlsx"
+    source.symlink_to(path.resolve())
+    workbook = CalamineWorkbook.from_path(source)
 
-
-class _XlsxWorkbook(_CalamineWorkbook):
-    def __init__(self, path: Path, folder: Path) -> None:
-        self._path, self._marked = path, folder / "marked.xlsx"
-        source = folder / "source.xlsx"
-        source.symlink_to(path.resolve())
-        super().__init__(source)
-
-    def list_filled(self, numbers: Sequence[int]) -> list[int]:
-        return list_filled_xlsx_sheets(self._path, numbers)
-
-    def read_sheet(self, number: int) -> _Sheet:
-        empty_formulas = mark_xlsx_sheet(self._path, number, self._marked)
+    def read_sheet(number: int) -> _Sheet:
+        empty_formulas = mark_xlsx_sheet(path, number, marked)
         notices = [Notice("notice.empty_formulas", count=empty_formulas)] if empty_formulas else []
-        if not self._marked.exists():
-            return _Sheet.from_calamine(self._calamine.get_sheet_by_index(number), notices=notices)
-        self._calamine.close()
-        with CalamineWorkbook.from_path(self._marked) as workbook:
-            sheet = workbook.get_sheet_by_index(number)
+        if not marked.exists():
+            return _Sheet.from_calamine(workbook.get_sheet_by_index(number), notices=notices)
+        workbook.close()
+        with CalamineWorkbook.from_path(marked) as copy:
+            sheet = copy.get_sheet_by_index(number)
             return _Sheet.from_calamine(sheet, is_marked=True, notices=notices)
 
-
-class _OdsWorkbook(_CalamineWorkbook):
-    def __init__(self, path: Path, folder: Path) -> None:
-        self._path = path
-        source, marked = folder / "source.ods", folder / "marked.ods"
-        mark_ods(path, marked)
-        self._is_marked = marked.exists()
-        source.symlink_to(marked if self._is_marked else path.resolve())
-        super().__init__(source)
-
-    def list_filled(self, numbers: Sequence[int]) -> list[int]:
-        return [number for number in numbers if self._calamine.get_sheet_by_index(number).start]
-
-    def read_sheet(self, number: int) -> _Sheet:
-        sheet = self._calamine.get_sheet_by_index(number)
-        merged = list_ods_merged_cells(self._path, number)
-        return _Sheet.from_calamine(sheet, merged, is_marked=self._is_marked)
+    list_filled = partial(list_filled_xlsx_sheets, path)
+    return _Workbook(workbook.sheet_names, _list_worksheets(workbook), list_filled, read_sheet)
 
 
-class _XlsWorkbook(_Workbook):
-    def __init__(self, path: Path) -> None:
-        try:
-            with Path(os.devnull).open("w") as log:
-                self._book = xlrd.open_workbook(
-                    str(path),
-                    logfile=log,
-                    ragged_rows=True,
-                    formatting_info=True,
-                    ignore_workbook_corruption=True,  # a sector that two streams name
-                )
-        except MemoryError:
-            raise
-        except Exception as error:  # xlrd raises whatever a damaged record leads to
-            is_encrypted = isinstance(error, biffh.XLRDError) and "encrypted" in str(error)
-            code = "workbook.encrypted" if is_encrypted else "workbook.damaged"
-            raise LoadFailed(code) from error
-        sheets = [(number, not each.visibility) for number, each in enumerate(self._book.sheets())]
-        super().__init__(self._book.sheet_names(), sheets)
+def _open_ods(path: Path, folder: Path) -> _Workbook:
+    source, marked = folder / "source.ods", folder / "marked.ods"
+    mark_ods(path, marked)
+    is_marked = marked.exists()
+    source.symlink_to(marked if is_marked else path.resolve())
+    workbook = CalamineWorkbook.from_path(source)
 
-    def list_filled(self, numbers: Sequence[int]) -> list[int]:
-        return [number for number in numbers if _measure_width(self._book.sheet_by_index(number))]
+    def list_filled(numbers: Sequence[int]) -> list[int]:
+        return [number for number in numbers if workbook.get_sheet_by_index(number).start]
 
-    def read_sheet(self, number: int) -> _Sheet:
-        sheet = self._book.sheet_by_index(number)
+    def read_sheet(number: int) -> _Sheet:
+        sheet = workbook.get_sheet_by_index(number)
+        return _Sheet.from_calamine(sheet, list_ods_merged_cells(path, number), is_marked=is_marked)
+
+    return _Workbook(workbook.sheet_names, _list_worksheets(workbook), list_filled, read_sheet)
+
+
+def _list_worksheets(workbook: CalamineWorkbook) -> list[tuple[int, bool]]:
+    return [
+        (number, sheet.visible == SheetVisibleEnum.Visible)
+        for number, sheet in enumerate(workbook.sheets_metadata)
+        if sheet.typ == SheetTypeEnum.WorkSheet
+    ]
+
+
+def _open_xls(path: Path) -> _Workbook:
+    try:
+        with Path(os.devnull).open("w") as log:
+            book = xlrd.open_workbook(
+                str(path),
+                logfile=log,
+                ragged_rows=True,
+                formatting_info=True,
+                ignore_workbook_corruption=True,  # a sector that two streams name
+            )
+    except MemoryError:
+        raise
+    except Exception as error:  # xlrd raises whatever a damaged record leads to
+        is_encrypted = isinstance(error, biffh.XLRDError) and "encrypted" in str(error)
+        code = "workbook.encrypted" if is_encrypted else "workbook.damaged"
+        raise LoadFailed(code) from error
+
+    def list_filled(numbers: Sequence[int]) -> list[int]:
+        return [number for number in numbers if _measure_width(book.sheet_by_index(number))]
+
+    def read_sheet(number: int) -> _Sheet:
+        sheet = book.sheet_by_index(number)
         width = _measure_width(sheet)
         if not width:
             raise LoadFailed("workbook.empty_sheet", sheet=sheet.name)
+        area = CellRange(1, 1, sheet.nrows, width)
+        merged = [CellRange(a + 1, c + 1, b, d) for a, b, c, d in sheet.merged_cells]
         notices: list[Notice] = []
-        return _Sheet(
-            sheet.name,
-            CellRange(1, 1, sheet.nrows, width),
-            _read_xls_rows(self._book, sheet, width, notices),
-            [CellRange(a + 1, c + 1, b, d) for a, b, c, d in sheet.merged_cells],
-            notices,
-        )
+        rows = _read_xls_rows(book, sheet, width, notices)
+        return _Sheet(sheet.name, area, rows, merged, notices)
+
+    sheets = [(number, not each.visibility) for number, each in enumerate(book.sheets())]
+    return _Workbook(book.sheet_names(), sheets, list_filled, read_sheet)
 
 
 def _measure_width(sheet: XlrdSheet) -> int:

@@ -14,10 +14,9 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 
 from .... import __version__
 from ....database.tables import count_records
-from ....field_types import MAX_FIELDS
 from ....models import Resource, TableSettings, TableVersion
 from ....writing import MAX_KEY_FIELDS
-from ..formats.staging import StagedTable
+from ..formats.staging import StagedTable, check_field_count
 from ..messages import LoadFailed, Notice, quote_names
 from ..models import Load, LoadState, Mode
 from ..types.field_formats import (
@@ -212,9 +211,7 @@ def _resolve_merge_options(
     Raises: ``LoadFailed`` with ``file.too_many_fields``, ``UnknownType``.
     """
     known = dict(resource.fields.values_list("name", "type"))
-    count = len(known.keys() | set(table.names))
-    if count > MAX_FIELDS:
-        raise LoadFailed("file.too_many_fields", count=count, most=MAX_FIELDS)
+    check_field_count(len(known.keys() | set(table.names)))
     types, requested = dict(options.types), options.requested_types
     lossless, notices, undecided = [], [], {}
     for column, name, label in zip(table.columns, table.names, table.labels, strict=True):
