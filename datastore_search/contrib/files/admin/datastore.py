@@ -11,19 +11,14 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import URLPattern, path
 
 from ....admin.parts import get_page_address
-from ....admin.permissions import (
-    ViewableAdmin,
-    get_permitted_resources,
-    has_permission,
-    warn_of_unchecked,
-)
+from ....admin.permissions import get_permitted_resources, has_permission, warn_of_unchecked
 from ....messages.numbers import format_count
 from ....models import Datastore, Resource
 from ..conf import conf
-from ..jobs import mark_interrupted_loads
 from ..models import Load, LoadState
 from ..publishing.versions import select_with_former
 from .display import UNLISTED_FIELDS, format_rough_time, render_progress
+from .loads import ProgressAdmin
 from .part import NEWEST_LOADS
 
 #: Of those that might wait, the newest: most portals have a few, and the page shows ten.
@@ -31,11 +26,8 @@ _MAX_CHECKED_LOADS = 100
 
 
 @admin.register(Datastore)
-class DatastoreAdmin(ViewableAdmin):
+class DatastoreAdmin(ProgressAdmin):
     """The resources that the user may change; the links lead to pages of other models."""
-
-    class Media:
-        js = ("datastore_search/load_progress.js",)
 
     change_list_template = "datastore_search/admin/datastore.html"
     list_select_related = ("table_version",)
@@ -47,12 +39,6 @@ class DatastoreAdmin(ViewableAdmin):
         """Show the page to a user who may change all resources, or some."""
         found = get_permitted_resources(request, "change")
         return found.is_everything or Resource.objects.filter(found.condition).exists()
-
-    def has_change_permission(self, request: HttpRequest, obj: Resource | None = None) -> bool:
-        """Refuse: the page of a resource changes it."""
-        return False
-
-    has_add_permission = has_delete_permission = has_change_permission
 
     def get_urls(self) -> list[URLPattern]:
         view = self.admin_site.admin_view(self.changelist_view)
@@ -68,7 +54,6 @@ class DatastoreAdmin(ViewableAdmin):
         return super().get_queryset(request).filter(permitted).prefetch_related(*reads)
 
     def get_changelist_instance(self, request: HttpRequest) -> Any:
-        mark_interrupted_loads(Load.objects.all())
         warn_of_unchecked(request, get_permitted_resources(request, "change"))
         changelist = super().get_changelist_instance(request)
         ids = {load.user_id for each in changelist.result_list for load in each.loaded}

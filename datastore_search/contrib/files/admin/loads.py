@@ -73,11 +73,28 @@ _RETRY_OPTIONS = {
 _STEPS = [state for state in LoadState if state in {LoadState.QUEUED, LoadState.READY, *RUNNING}]
 
 
-@admin.register(Load)
-class LoadAdmin(ViewableAdmin):
+class ProgressAdmin(ViewableAdmin):
+    """
+    A list that shows the progress of loads.
+
+    It changes nothing: loads are made on the page of their resource, and are deleted with it.
+    """
+
     class Media:
         js = ("datastore_search/load_progress.js",)
 
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    has_add_permission = has_delete_permission = has_change_permission
+
+    def get_changelist_instance(self, request: HttpRequest) -> Any:
+        mark_interrupted_loads(Load.objects.all())
+        return super().get_changelist_instance(request)
+
+
+@admin.register(Load)
+class LoadAdmin(ProgressAdmin):
     list_display = (
         show_source,
         "resource",
@@ -96,12 +113,6 @@ class LoadAdmin(ViewableAdmin):
 
     def has_view_permission(self, request: HttpRequest, obj: Load | None = None) -> bool:
         return has_permission(request, "view", obj.resource if obj else None)
-
-    def has_change_permission(self, request: HttpRequest, obj: Load | None = None) -> bool:
-        """Refuse: loads are made on the page of their resource, and are deleted with it."""
-        return False
-
-    has_add_permission = has_delete_permission = has_change_permission
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Load]:
         """List the loads of the resources that the user may view, without large fields."""
@@ -128,10 +139,6 @@ class LoadAdmin(ViewableAdmin):
             url_name = f"datastore_search_files_load_{name.partition('.')[0].replace('-', '_')}"
             added.append(path(f"<int:load_id>/{address}", load_view, name=url_name))
         return [*added, *super().get_urls()]
-
-    def get_changelist_instance(self, request: HttpRequest) -> Any:
-        mark_interrupted_loads(Load.objects.all())
-        return super().get_changelist_instance(request)
 
     def change_view(
         self,
