@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from datastore_search.contrib.files.formats.child import read_file
-from datastore_search.contrib.files.formats.duckdb_sql import SQL
 from datastore_search.contrib.files.formats.options import ReadOptions
 from datastore_search.contrib.files.formats.staging import (
     ROW_ERRORS,
@@ -97,7 +96,7 @@ def get_read_failure(read: Read, path: Path, content: bytes) -> LoadFailed:
 
 def fetch_rows(table: StagedTable) -> list[tuple[Any, ...]]:
     """Fetch all rows in their order: the line of each, and its cells."""
-    return table.execute(SQL("SELECT * FROM {}").format(STAGED_ROWS)).fetchall()
+    return table.execute("SELECT * FROM {}", STAGED_ROWS).fetchall()
 
 
 def render_records(table: StagedTable, decisions: Sequence[Decision]) -> list[dict[str, Any]]:

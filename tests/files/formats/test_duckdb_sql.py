@@ -61,3 +61,11 @@ def test_doubled_braces_are_braces() -> None:
 
 def test_what_is_composed_is_no_template() -> None:
     assert not hasattr(SQL("{}").format(quote_literal("{}")), "format")
+
+
+def test_several_parts_have_commas_between_them() -> None:
+    columns = map(quote_identifier, ("a", "b"))
+
+    query = SQL("SELECT ({}) = (1, 'x') FROM (VALUES ({})) AS t(a, b)").format(columns, [1, "x"])
+
+    assert fetch_value(query) is True

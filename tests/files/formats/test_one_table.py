@@ -17,7 +17,6 @@ import xlwt
 from openpyxl import Workbook
 
 from datastore_search.contrib.files.formats.child import read_file
-from datastore_search.contrib.files.formats.duckdb_sql import SQL
 from datastore_search.contrib.files.formats.staging import ROW_ERRORS
 from datastore_search.contrib.files.jobs import LoadOptions
 from datastore_search.contrib.files.types.inference import decide_formats
@@ -253,9 +252,8 @@ def test_errors_are_the_same_in_every_sheet(tmp_path: Path, suffix: str) -> None
 
     with temporary_staging_area() as staging_area:
         table = read_file(path, LoadOptions(), staging_area)
-        errors = table.execute(
-            SQL("SELECT line, field, value FROM {} ORDER BY line").format(ROW_ERRORS)
-        ).fetchall()
+        query = "SELECT line, field, value FROM {} ORDER BY line"
+        errors = table.execute(query, ROW_ERRORS).fetchall()
 
     assert errors == [(line, "key", name) for line, name in enumerate(_ERRORS, start=5)]
 

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from datastore_search.contrib.files.formats import row_writer, staging
-from datastore_search.contrib.files.formats.duckdb_sql import SQL
 from datastore_search.contrib.files.formats.options import ReadOptions
 from datastore_search.contrib.files.formats.process import open_table
 from datastore_search.contrib.files.publishing import bad_rows, rows
@@ -133,9 +132,7 @@ def test_the_copied_cells_of_few_rows_read_as_the_rows(
         decisions = decide_formats(table, options)
         bad_rows.delete_bad_rows(table)
         cells = table.rows.select_cells(table.columns)
-        counts = dict(
-            table.execute(SQL("SELECT name, count(*) FROM {} GROUP BY 1").format(cells)).fetchall()
-        )
+        counts = dict(table.execute("SELECT name, count(*) FROM {} GROUP BY 1", cells).fetchall())
 
     assert [each.field_format.name for each in decisions[:4]] == ["int4", "int4", "text", "numeric"]
     assert [counts.get(column, 0) for column in table.columns] == [1, 0, *[1] * 448]

@@ -57,19 +57,17 @@ def read_delimited(path: Path, options: ReadOptions, staging_area: StagingArea) 
     named = max((at for at, name in enumerate(header, start=1) if name), default=1)
     if unnamed := [get_column(position) for position in range(named, width)]:
         counts = (SQL("count(nullif({}, ''))").format(column) for column in unnamed)
-        query = SQL("SELECT {} FROM {}").format(SQL(", ").join(counts), STAGED_ROWS)
-        filled = staging_area.execute(query).fetchone() or ()
+        filled = staging_area.execute("SELECT {} FROM {}", counts, STAGED_ROWS).fetchone() or ()
         kept = max((at for at, count in enumerate(filled, start=1) if count), default=0)
         for column in unnamed[kept:]:
-            drop = SQL("ALTER TABLE {} DROP COLUMN {}").format(STAGED_ROWS, column)
-            staging_area.execute(drop)
+            staging_area.execute("ALTER TABLE {} DROP COLUMN {}", STAGED_ROWS, column)
         width = named + kept
     dropped, header = len(header) - width, header[:width]
     footer = find_staged_footer(staging_area, width)
     if footer and options.footer == SKIP_FOOTER:
         below = SQL(">= {}").format(footer[0])
         staging_area.rows.delete(below)
-        staging_area.execute(SQL("DELETE FROM {} WHERE line {}").format(ROW_ERRORS, below))
+        staging_area.execute("DELETE FROM {} WHERE line {}", ROW_ERRORS, below)
     return StagedTable(
         staging_area=staging_area,
         names=make_unique_names(header),
@@ -110,17 +108,17 @@ def _stage_regular(path: Path, layout: Layout, staging_area: StagingArea) -> boo
             " AS BIGINT)"
         ).format(first=first, breaks=breaks)
         numberings.append((line, breaks))
-    create = SQL("CREATE TABLE {} AS SELECT {} AS line, * FROM {}")
-    last = SQL("SELECT line + 1 + {} FROM {} ORDER BY rowid DESC LIMIT 1")
+    create = "CREATE TABLE {} AS SELECT {} AS line, * FROM {}"
+    last = "SELECT line + 1 + {} FROM {} ORDER BY rowid DESC LIMIT 1"
     for line, breaks in numberings:
         try:
-            staging_area.execute(create.format(STAGED_ROWS, line, source))
+            staging_area.execute(create, STAGED_ROWS, line, source)
         except _IRREGULAR:
             return False
-        below = staging_area.fetch_value(last.format(breaks, STAGED_ROWS))
+        below = staging_area.fetch_value(last, breaks, STAGED_ROWS)
         if (below or layout.below) == lines.number + 1:
             return True
-        staging_area.execute(SQL("DROP TABLE {}").format(STAGED_ROWS))
+        staging_area.execute("DROP TABLE {}", STAGED_ROWS)
     return False
 
 
@@ -204,13 +202,13 @@ def _stage_row_by_row(path: Path, layout: Layout, staging_area: StagingArea) -> 
     options = _build_options(layout, max(_USUAL_ROW_BYTES, longest_bytes))
     source = read_csv(rows_path, ["line", *list_columns(width)], **options)
     try:
-        staging_area.execute(SQL("CREATE TABLE {} AS FROM {}").format(STAGED_ROWS, source))
+        staging_area.execute("CREATE TABLE {} AS FROM {}", STAGED_ROWS, source)
     except _IRREGULAR as error:
         raise UnknownDialect from error
-    if staging_area.fetch_value(SQL("SELECT count(*) FROM {}").format(STAGED_ROWS)) != count:
+    if staging_area.fetch_value("SELECT count(*) FROM {}", STAGED_ROWS) != count:
         raise UnknownDialect
-    insert = SQL("INSERT INTO {} SELECT line, '', '', error FROM {}")
-    staging_area.execute(insert.format(ROW_ERRORS, read_csv(errors_path, ["line", "error"])))
+    insert = "INSERT INTO {} SELECT line, '', '', error FROM {}"
+    staging_area.execute(insert, ROW_ERRORS, read_csv(errors_path, ["line", "error"]))
     rows_path.unlink()
     return empty_rows
 

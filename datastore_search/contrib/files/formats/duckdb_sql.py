@@ -39,17 +39,21 @@ class SQL(Composed):
 
     __slots__ = ()
 
-    def format(self, *parts: Composed | Value, **named: Composed | Value) -> Composed:
+    def format(self, *parts: Part, **named: Part) -> Composed:
         """
         Put parts, and values as literals, into the template's ``{}`` and ``{name}``.
 
-        Other braces are doubled.
+        Several in a list get commas between them.  Other braces are doubled.
         """
         quoted = {name: quote_literal(part) for name, part in named.items()}
         return Composed(self.text.format(*map(quote_literal, parts), **quoted))
 
     def join(self, parts: Iterable[Composed | Value]) -> Composed:
         return Composed(self.text.join(quote_literal(part).text for part in parts))
+
+
+#: What fills in a template.
+Part = Composed | Value | Iterable[Composed | Value]
 
 
 def add_terms(terms: Sequence[Composed]) -> Composed:
@@ -66,8 +70,8 @@ def quote_identifier(*names: str) -> Composed:
     return Composed(".".join('"' + name.replace('"', '""') + '"' for name in names))
 
 
-def quote_literal(value: Value | Composed) -> Composed:
-    """Quote a value; a piece of SQL is returned as it is."""
+def quote_literal(value: Part) -> Composed:
+    """Quote a value, or several with commas between them; a piece of SQL is returned as it is."""
     if isinstance(value, Composed):
         return value
     if value is None:
@@ -77,6 +81,8 @@ def quote_literal(value: Value | Composed) -> Composed:
     if isinstance(value, Mapping):
         members = (f"{quote_literal(name)}: {quote_literal(each)}" for name, each in value.items())
         return Composed("{" + ", ".join(members) + "}")
+    if isinstance(value, Iterable):
+        return SQL(", ").join(value)
     return Composed(str(value).lower())
 
 
@@ -87,4 +93,4 @@ def read_csv(path: Path, columns: Iterable[str], **options: Value) -> Composed:
         SQL("{} = {}").format(SQL(name), value)
         for name, value in {**_DIALECT, **options, "columns": types}.items()
     )
-    return SQL("read_csv({}, {})").format(str(path), SQL(", ").join(written))
+    return SQL("read_csv({}, {})").format(str(path), written)

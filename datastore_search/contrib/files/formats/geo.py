@@ -338,13 +338,11 @@ def _write_rows(
 ) -> set[int]:
     """Write the rows of a stream of Arrow, and return the positions of fields with values."""
     columns = [quote_identifier(f"c{position}") for position in range(len(fields))]
-    query = SQL("SELECT {} FROM layer AS layer({})").format(
-        SQL(", ").join(
-            field.build_value(column, converts=converter is not None)
-            for field, column in zip(fields, columns, strict=True)
-        ),
-        SQL(", ").join(columns),
-    )
+    values = [
+        field.build_value(column, converts=converter is not None)
+        for field, column in zip(fields, columns, strict=True)
+    ]
+    query = SQL("SELECT {} FROM layer AS layer({})").format(values, columns)
     filled: set[int] = set()
     numbers = [position for position, field in enumerate(fields) if field.type.is_double]
     has_geometry = bool(fields) and fields[-1].kind == _GEOMETRY

@@ -16,7 +16,6 @@ from typing import NamedTuple
 
 from ..messages import Notice
 from ..sources.limits import is_duckdb_error
-from .duckdb_sql import SQL
 from .options import SKIP_FOOTER, ReadOptions
 from .staging import ROW_ERRORS, STAGED_ROWS, StagingArea, get_column
 
@@ -143,7 +142,7 @@ def find_footer(rows: Sequence[LastRow], width: int) -> list[int]:
 
 
 def find_staged_footer(staging_area: StagingArea, width: int) -> list[int]:
-    last = staging_area.fetch_value(SQL("SELECT max(rowid) FROM {}").format(STAGED_ROWS))
+    last = staging_area.fetch_value("SELECT max(rowid) FROM {}", STAGED_ROWS)
     if last is None:
         return []
     positions = range(max(0, last - MAX_FOOTER_ROWS), last + 1)
@@ -156,25 +155,23 @@ def find_staged_footer(staging_area: StagingArea, width: int) -> list[int]:
     cut: list[LastRow] = []
     if width >= _MIN_WIDTH:
         # Rows that are shorter than the header; the texts of bad rows are not staged.
-        found = staging_area.execute(
-            SQL(
-                "SELECT line, CAST(error->>'$.parameters.cells' AS INTEGER) AS cells FROM {errors}"
-                " WHERE line > {line} AND error->>'$.code' = 'row.cell_count' AND cells < {width}"
-                " ORDER BY line DESC LIMIT {most}"
-            ).format(errors=ROW_ERRORS, line=staged[0].line, width=width, most=MAX_FOOTER_ROWS + 1)
-        ).fetchall()
-        cut = [LastRow(line, line, cells, is_cut=True) for line, cells in found]
+        query = (
+            "SELECT line, CAST(error->>'$.parameters.cells' AS INTEGER) AS cells FROM {}"
+            " WHERE line > {} AND error->>'$.code' = 'row.cell_count' AND cells < {}"
+            " ORDER BY line DESC LIMIT {}"
+        )
+        found = staging_area.execute(query, ROW_ERRORS, staged[0].line, width, MAX_FOOTER_ROWS + 1)
+        cut = [LastRow(line, line, cells, is_cut=True) for line, cells in found.fetchall()]
     return find_footer(sorted([*staged, *cut]), width)
 
 
 def _fetch_rows(staging_area: StagingArea, width: int, first: int, last: int) -> list[LastRow]:
-    found = staging_area.execute(
-        SQL(
-            "SELECT line,"
-            r" line + len(regexp_extract_all(array_to_string(cells, ''), '\r\n|\r|\n')),"
-            " len(cells), coalesce(cells[1][:100], '') FROM"
-            " (SELECT line, list_filter([{}], lambda cell: cell <> '') AS cells"
-            " FROM {} WHERE rowid BETWEEN {} AND {}) ORDER BY line"
-        ).format(SQL(", ").join(map(get_column, range(width))), STAGED_ROWS, first, last)
-    ).fetchall()
-    return [LastRow(*row) for row in found]
+    query = (
+        "SELECT line,"
+        r" line + len(regexp_extract_all(array_to_string(cells, ''), '\r\n|\r|\n')),"
+        " len(cells), coalesce(cells[1][:100], '') FROM"
+        " (SELECT line, list_filter([{}], lambda cell: cell <> '') AS cells"
+        " FROM {} WHERE rowid BETWEEN {} AND {}) ORDER BY line"
+    )
+    found = staging_area.execute(query, map(get_column, range(width)), STAGED_ROWS, first, last)
+    return [LastRow(*row) for row in found.fetchall()]

@@ -38,12 +38,12 @@ def read_parquet(path: Path, options: ReadOptions, staging_area: StagingArea) ->
         columns = _read_columns(source, staging_area)
         staging_area.allow_width(len(columns))
         # The size that the file states: a value may be repeated for many rows.
-        query = SQL(
-            "SELECT (SELECT sum(num_rows) FROM parquet_file_metadata({source})),"
+        query = (
+            "SELECT (SELECT sum(num_rows) FROM parquet_file_metadata({0})),"
             " (SELECT greatest(sum(total_uncompressed_size), sum(num_values))"
-            " FROM parquet_metadata({source}))"
-        ).format(source=source)
-        rows, size = staging_area.execute(query).fetchone() or (0, 0)
+            " FROM parquet_metadata({0}))"
+        )
+        rows, size = staging_area.execute(query, source).fetchone() or (0, 0)
         staging_area.limits.check_unpacked_bytes(max((rows or 0) * len(columns), size or 0))
         staging_area.limits.extend_cpu_time(int(size or 0))
         _check_moments(source, columns, staging_area)
@@ -55,16 +55,17 @@ def read_parquet(path: Path, options: ReadOptions, staging_area: StagingArea) ->
         for position, (name, column) in enumerate(zip(names, columns, strict=True)):
             text = column.build_text()
             # Older programs write texts as bytes.
-            query = SQL(
+            query = (
                 "SELECT count(*) FROM {1} WHERE {0} IS NOT NULL"
                 " AND (TRY(decode({0})) IS NULL OR contains(hex({0}), '00'))"
-            ).format(column.source, relation)
-            if column.type.id == "blob" and staging_area.fetch_value(query):
+            )
+            is_blob = column.type.id == "blob"
+            if is_blob and staging_area.fetch_value(query, column.source, relation):
                 text = SQL(r"'\x' || lower(hex({}))").format(column.source)
                 notices.append(Notice("notice.binary_values", field=name))
             texts.append(SQL("{} AS {}").format(text, get_column(position)))
-        create = SQL("CREATE TABLE {} AS SELECT row_number() OVER () AS line, {} FROM {}")
-        staging_area.execute(create.format(STAGED_ROWS, SQL(", ").join(texts), relation))
+        create = "CREATE TABLE {} AS SELECT row_number() OVER () AS line, {} FROM {}"
+        staging_area.execute(create, STAGED_ROWS, texts, relation)
         _check_texts(columns, staging_area)
     except duckdb.OutOfMemoryException as error:
         raise LoadFailed("parquet.out_of_memory") from error
@@ -119,8 +120,8 @@ def _read_columns(source: Composed, staging_area: StagingArea) -> list[_Column]:
     query = SQL("SELECT * FROM read_parquet({})").format(source)
     types = staging_area.connection.sql(query.text).types
     # DuckDB changes names where only case differs.
-    query = SQL("SELECT name, coalesce(num_children, 0), type FROM parquet_schema({})")
-    tree = staging_area.execute(query.format(source)).fetchall()
+    schema = "SELECT name, coalesce(num_children, 0), type FROM parquet_schema({})"
+    tree = staging_area.execute(schema, source).fetchall()
     names: list[str] = []
     with_int96: set[int] = set()
     below = 0
@@ -151,7 +152,7 @@ def _check_moments(source: Composed, columns: Sequence[_Column], staging_area: S
                 is_far = SQL("bool_or({0} < '0001-01-01' OR {0} >= '10000-01-01')")
                 checks.append((is_far.format(column.source), _build_relation(source, columns)))
             for check, relation in checks:
-                if staging_area.fetch_value(SQL("SELECT {} FROM {}").format(check, relation)):
+                if staging_area.fetch_value("SELECT {} FROM {}", check, relation):
                     raise LoadFailed("parquet.int96", field=column.name)
 
 
@@ -166,19 +167,19 @@ def _check_texts(columns: Sequence[_Column], staging_area: StagingArea) -> None:
     if not lengths:
         return
     sizes = SQL("(SELECT line, {} AS size FROM {})").format(add_terms(lengths), STAGED_ROWS)
-    query = SQL("SELECT coalesce(sum(size), 0), coalesce(max(size), 0) FROM {}").format(sizes)
-    total, longest = staging_area.execute(query).fetchone() or (0, 0)
+    query = "SELECT coalesce(sum(size), 0), coalesce(max(size), 0) FROM {}"
+    total, longest = staging_area.execute(query, sizes).fetchone() or (0, 0)
     staging_area.limits.check_unpacked_bytes(int(total))
     if longest > MAX_ROW_BYTES:
+        insert = "INSERT INTO {} SELECT line, '', '', {} FROM {} WHERE size > {}"
         error = quote_message(TOO_LONG)
-        insert = SQL("INSERT INTO {} SELECT line, '', '', {} FROM {} WHERE size > {}")
-        staging_area.execute(insert.format(ROW_ERRORS, error, sizes, MAX_ROW_BYTES))
+        staging_area.execute(insert, ROW_ERRORS, error, sizes, MAX_ROW_BYTES)
         staging_area.rows.delete(SQL("IN (SELECT line FROM {})").format(ROW_ERRORS))
 
 
 def _build_relation(source: Composed, columns: Sequence[_Column], int96_as: str = "") -> Composed:
     """Name the columns c0, c1, …, whatever their names in the file."""
-    names = SQL(", ").join(column.source for column in columns)
+    names = (column.source for column in columns)
     option = SQL(", int96_as = {}").format(int96_as) if int96_as else SQL("")
     return SQL("read_parquet({}{}) AS file({})").format(source, option, names)
 

@@ -105,12 +105,11 @@ class RowWriter:
         if list(order) != list(range(self.width)):
             self.staging_area.rows.reorder_columns(order, self.width)
         self.staging_area.execute(
-            SQL(
-                "UPDATE {} AS errors SET field = named.name FROM"
-                " (SELECT unnest(?::VARCHAR[]) AS position, unnest(?::VARCHAR[]) AS name)"
-                " AS named WHERE errors.field = position"
-            ).format(ROW_ERRORS),
-            [list(map(str, order)), list(names)],
+            "UPDATE {} AS errors SET field = named.name FROM"
+            " (SELECT unnest(?::VARCHAR[]) AS position, unnest(?::VARCHAR[]) AS name)"
+            " AS named WHERE errors.field = position",
+            ROW_ERRORS,
+            parameters=[list(map(str, order)), list(names)],
         )
 
     def _flush_rows(self) -> None:
@@ -184,4 +183,4 @@ class _Batch:
             null_padding=self.is_ragged,
             parallel=not self.is_ragged,
         )
-        staging_area.execute(SQL("INSERT INTO {} SELECT * FROM {}").format(STAGED_ROWS, source))
+        staging_area.execute("INSERT INTO {} SELECT * FROM {}", STAGED_ROWS, source)

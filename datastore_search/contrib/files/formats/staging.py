@@ -21,7 +21,7 @@ from ....field_types import MAX_FIELDS, NUMERIC, TEXT, field_types
 from ..conf import conf
 from ..messages import BadRow, LoadFailed, Message, Notice
 from ..sources.limits import ReadingLimits
-from .duckdb_sql import SQL, Composed, quote_identifier, quote_literal
+from .duckdb_sql import SQL, Composed, Part, quote_identifier, quote_literal
 
 if TYPE_CHECKING:
     import duckdb
@@ -97,13 +97,24 @@ class StagingArea:
     def __post_init__(self) -> None:
         self.rows = StoredRows(self.execute)
 
-    def execute(self, query: Composed, parameters: Sequence[Any] = ()) -> duckdb.DuckDBPyConnection:
-        """Run a statement of DuckDB's; ``parameters`` are the values of its ``?``."""
-        return self.connection.execute(query.text, list(parameters))
+    def execute(
+        self,
+        query: str,
+        *parts: Part,
+        parameters: Sequence[Any] = (),
+        **named: Part,
+    ) -> duckdb.DuckDBPyConnection:
+        """
+        Run a statement of DuckDB's: a template, which is filled in as by ``SQL.format``.
 
-    def fetch_value(self, query: Composed) -> Any:
+        ``parameters`` are the values of its ``?``.
+        """
+        statement = SQL(query).format(*parts, **named)
+        return self.connection.execute(statement.text, list(parameters))
+
+    def fetch_value(self, query: str, *parts: Part) -> Any:
         """Return the value that a statement of DuckDB's finds; None without a row."""
-        row = self.execute(query).fetchone()
+        row = self.execute(query, *parts).fetchone()
         return row[0] if row else None
 
     def allow_width(self, width: int) -> None:
@@ -116,28 +127,25 @@ class StagingArea:
         if width > _MAX_NARROW_FIELDS:
             memory_bytes = max(core_conf.LOAD_MEMORY_BYTES, width * _FIELD_BYTES)
             self.limits.extend_memory(memory_bytes - core_conf.LOAD_MEMORY_BYTES)
-            self.execute(SQL("SET threads = 1; SET memory_limit = {}").format(f"{memory_bytes}B"))
+            self.execute("SET threads = 1; SET memory_limit = {}", f"{memory_bytes}B")
 
     def restrict(self, path: Path) -> None:
         """Let DuckDB open only this file and the files of the folder, whatever a file says."""
-        allow = SQL("SET allowed_paths = [{}]; SET allowed_directories = [{}]")
-        self.execute(allow.format(str(path), f"{self.folder}/"))
-        self.execute(SQL("SET enable_external_access = false"))
+        allow = "SET allowed_paths = [{}]; SET allowed_directories = [{}]"
+        self.execute(allow, str(path), f"{self.folder}/")
+        self.execute("SET enable_external_access = false")
 
     def open(self, width: int) -> None:
         """Open the database of a table of ``width`` fields, which another process has made."""
         self.attach()
         self.allow_width(width)
         # Attached files and files in temp_directory may still be used.
-        self.execute(SQL("SET enable_external_access = false; SET lock_configuration = true"))
+        self.execute("SET enable_external_access = false; SET lock_configuration = true")
 
     def attach(self) -> None:
         """Attach the database, which is made if there is none."""
-        self.execute(
-            SQL("ATTACH {file} AS {database} (ROW_GROUP_SIZE {size}); USE {database}").format(
-                file=str(self.folder / "staged.duckdb"), size=_ROW_GROUP_ROWS, database=_DATABASE
-            )
-        )
+        attach = "ATTACH {0} AS {1} (ROW_GROUP_SIZE {2}); USE {1}"
+        self.execute(attach, str(self.folder / "staged.duckdb"), _DATABASE, _ROW_GROUP_ROWS)
 
 
 class StoredRows:
@@ -154,27 +162,22 @@ class StoredRows:
 
     def create(self, width: int) -> None:
         columns = [SQL("{} VARCHAR").format(get_column(position)) for position in range(width)]
-        listed = SQL(", ").join([SQL("line BIGINT"), *columns])
-        self._execute(SQL("CREATE TABLE {} ({})").format(STAGED_ROWS, listed))
+        self._execute("CREATE TABLE {} ({})", STAGED_ROWS, [SQL("line BIGINT"), *columns])
 
     def add_columns(self, start: int, stop: int) -> None:
         """Add columns from a position up to another; the rows have no value there."""
         for position in range(start, stop):
-            add = SQL("ALTER TABLE {} ADD COLUMN {} VARCHAR")
-            self._execute(add.format(STAGED_ROWS, get_column(position)))
+            self._execute("ALTER TABLE {} ADD COLUMN {} VARCHAR", STAGED_ROWS, get_column(position))
 
     def reorder_columns(self, order: Sequence[int], width: int) -> None:
         """Keep the columns of ``width`` that are at the positions of ``order``, in this order."""
+        rename = "ALTER TABLE {} RENAME {} TO {}"
+        old = [quote_identifier(f"old{position}") for position in range(width)]
         for position in range(width):
-            old = quote_identifier(f"old{position}")
-            change = SQL(
-                "ALTER TABLE {} RENAME {} TO {}" if position in order else "ALTER TABLE {} DROP {}"
-            )
-            self._execute(change.format(STAGED_ROWS, get_column(position), old))
+            change = rename if position in order else "ALTER TABLE {} DROP {}"
+            self._execute(change, STAGED_ROWS, get_column(position), old[position])
         for position, old_position in enumerate(order):
-            old = quote_identifier(f"old{old_position}")
-            rename = SQL("ALTER TABLE {} RENAME {} TO {}")
-            self._execute(rename.format(STAGED_ROWS, old, get_column(position)))
+            self._execute(rename, STAGED_ROWS, old[old_position], get_column(position))
 
     def replace_by_null(self, columns: Sequence[str], texts: Sequence[str]) -> None:
         """
@@ -183,47 +186,38 @@ class StoredRows:
         Only columns with such texts are rewritten: a view would compare every value each time that
         the rows are read, and a new table takes as long as reading the file.
         """
-        listed = SQL(", ").join(texts)
-        tests = (
-            SQL("bool_or({} IN ({}))").format(quote_identifier(column), listed)
-            for column in columns
+        cells = [quote_identifier(column) for column in columns]
+        tests = (SQL("bool_or({} IN ({}))").format(cell, texts) for cell in cells)
+        found = self._execute("SELECT {} FROM {}", tests, STAGED_ROWS).fetchone()
+        change = (
+            "ALTER TABLE {0} ALTER {1} TYPE VARCHAR"
+            " USING CASE WHEN {1} IN ({2}) THEN NULL ELSE {1} END"
         )
-        query = SQL("SELECT {} FROM {}").format(SQL(", ").join(tests), STAGED_ROWS)
-        have_texts = self._execute(query).fetchone() or ()
-        for column, has_some in zip(columns, have_texts, strict=True):
+        for cell, has_some in zip(cells, found or (), strict=True):
             if has_some:
-                self._execute(
-                    SQL(
-                        "ALTER TABLE {rows} ALTER {cell} TYPE VARCHAR"
-                        " USING CASE WHEN {cell} IN ({texts}) THEN NULL ELSE {cell} END"
-                    ).format(rows=self._table, cell=quote_identifier(column), texts=listed)
-                )
+                self._execute(change, self._table, cell, texts)
 
     def replace(self, columns: Sequence[str], readings: Composed) -> None:
         """Replace the values of columns that a table has, each by its ``reading`` there."""
+        update = "UPDATE {0} SET {1} = reading FROM {2} WHERE {1} = value"
+        update_copy = (
+            "UPDATE {} AS cells SET value = reading FROM {} AS readings"
+            " WHERE name = {} AND cells.value = readings.value"
+        )
         for column in columns:
-            self._execute(
-                SQL("UPDATE {} SET {cell} = reading FROM {} WHERE {cell} = value").format(
-                    self._table, readings, cell=quote_identifier(column)
-                )
-            )
+            self._execute(update, self._table, quote_identifier(column), readings)
             if self._copied:
-                self._execute(
-                    SQL(
-                        "UPDATE {} AS cells SET value = reading FROM {} AS readings"
-                        " WHERE name = {} AND cells.value = readings.value"
-                    ).format(_CELLS, readings, column)
-                )
+                self._execute(update_copy, _CELLS, readings, column)
 
     def delete(self, condition: Composed) -> None:
-        self._execute(SQL("DELETE FROM {} WHERE line {}").format(self._table, condition))
+        self._execute("DELETE FROM {} WHERE line {}", self._table, condition)
 
     def delete_empty(self, width: int) -> int:
         """Delete the rows of ``width`` fields without any value, and return their number."""
         is_empty = SQL(" AND ").join(
             SQL("{} IS NULL").format(get_column(at)) for at in range(width)
         )
-        deleted = self._execute(SQL("DELETE FROM {} WHERE {}").format(self._table, is_empty))
+        deleted = self._execute("DELETE FROM {} WHERE {}", self._table, is_empty)
         return int(deleted.fetchall()[0][0])
 
     def copy_cells(self, columns: Sequence[str], rows: int) -> None:
@@ -235,7 +229,7 @@ class StoredRows:
         self._copied = 0
         if len(columns) > _COLUMNS_PER_STATEMENT and rows * len(columns) <= _MAX_COPIED_CELLS:
             cells = self.select_cells(columns, has_lines=True)
-            self._execute(SQL("CREATE OR REPLACE TEMP TABLE {} AS FROM {}").format(_CELLS, cells))
+            self._execute("CREATE OR REPLACE TEMP TABLE {} AS FROM {}", _CELLS, cells)
             self._copied = len(columns)
 
     def split_columns(self, columns: Sequence[str]) -> Iterator[Sequence[str]]:
@@ -251,12 +245,11 @@ class StoredRows:
             return
         # Each range of a view of all rows is read by itself.
         self._table = quote_identifier("stage", "long_rows")
-        self._execute(SQL("ALTER TABLE {} RENAME TO long_rows").format(STAGED_ROWS))
+        self._execute("ALTER TABLE {} RENAME TO long_rows", STAGED_ROWS)
         parts = (
             SQL("SELECT rowid, * FROM {} WHERE {}").format(self._table, each) for each in ranges
         )
-        union = SQL(" UNION ALL ").join(parts)
-        self._execute(SQL("CREATE VIEW {} AS {}").format(STAGED_ROWS, union))
+        self._execute("CREATE VIEW {} AS {}", STAGED_ROWS, SQL(" UNION ALL ").join(parts))
 
     def split(self, columns: Sequence[str], max_bytes: int) -> list[Composed]:
         """
@@ -266,22 +259,18 @@ class StoredRows:
         fewer bytes they are not split.  Most tables have one range.
         """
         size = SQL("coalesce(list_sum(list_transform([{}], lambda cell: strlen(cell))), 0)").format(
-            SQL(", ").join(map(quote_identifier, columns))
+            map(quote_identifier, columns)
         )
         if self._part_bytes is None:
-            query = SQL("SELECT rowid // {}, CAST(sum({}) AS BIGINT) FROM {} GROUP BY 1 ORDER BY 1")
-            self._part_bytes = self._execute(
-                query.format(ROWS_AT_ONCE, size, STAGED_ROWS)
-            ).fetchall()
+            query = "SELECT rowid // {}, CAST(sum({}) AS BIGINT) FROM {} GROUP BY 1 ORDER BY 1"
+            self._part_bytes = self._execute(query, ROWS_AT_ONCE, size, STAGED_ROWS).fetchall()
         starts = [0]
         for part, part_bytes in self._part_bytes:
             if part_bytes > max_bytes:
-                first = part * ROWS_AT_ONCE
-                select = SQL("SELECT rowid, {} FROM {} WHERE {} ORDER BY rowid").format(
-                    size, STAGED_ROWS, _select_range(first, first + ROWS_AT_ONCE)
-                )
+                select = "SELECT rowid, {} FROM {} WHERE {} ORDER BY rowid"
+                rows = _select_range(part * ROWS_AT_ONCE, (part + 1) * ROWS_AT_ONCE)
                 total = max_bytes  # such a part begins a range
-                for row, row_bytes in self._execute(select).fetchall():
+                for row, row_bytes in self._execute(select, size, STAGED_ROWS, rows).fetchall():
                     total += row_bytes
                     if total > max_bytes:
                         starts.append(row)
@@ -305,24 +294,18 @@ class StoredRows:
         """
         line = SQL("line, " if has_lines else "")
         if self._copied:
-            names = SQL(", ").join(columns)
-            return SQL("(SELECT {line}name, value FROM {} SEMI JOIN {} USING (line){})").format(
-                _CELLS,
-                relation,
-                SQL(" WHERE name IN ({})" if len(columns) < self._copied else "").format(names),
-                line=line,
+            named = SQL(" WHERE name IN ({})" if len(columns) < self._copied else "").format(
+                columns
+            )
+            return SQL("(SELECT {}name, value FROM {} SEMI JOIN {} USING (line){})").format(
+                line, _CELLS, relation, named
             )
         if len(columns) == 1:
             return SQL(
                 "(SELECT {line}{} AS name, {cell} AS value FROM {} WHERE {cell} IS NOT NULL)"
             ).format(columns[0], relation, line=line, cell=quote_identifier(columns[0]))
-        return SQL(
-            "(UNPIVOT (SELECT {line}{columns} FROM {relation})"
-            " ON {columns} INTO NAME name VALUE value)"
-        ).format(
-            line=line,
-            columns=SQL(", ").join(map(quote_identifier, columns)),
-            relation=relation,
+        return SQL("(UNPIVOT (SELECT {0}{1} FROM {2}) ON {1} INTO NAME name VALUE value)").format(
+            line, map(quote_identifier, columns), relation
         )
 
 
@@ -373,8 +356,8 @@ class StagedTable:
     def sample_size(self) -> int:
         return _MAX_SAMPLE_CELLS // len(self.names) if self.is_wide else _MAX_SAMPLE_ROWS
 
-    def execute(self, query: Composed, parameters: Sequence[Any] = ()) -> duckdb.DuckDBPyConnection:
-        return self.staging_area.execute(query, parameters)
+    def execute(self, query: str, *parts: Part, **more: Any) -> duckdb.DuckDBPyConnection:
+        return self.staging_area.execute(query, *parts, **more)
 
     def get_name(self, column: str) -> str:
         return self.names[int(column[1:])]
@@ -382,36 +365,31 @@ class StagedTable:
     def record_errors(self, columns: Sequence[str], condition: Composed, error: BadRow) -> None:
         """Record a row error for each cell of a few columns that meets a condition on ``value``."""
         self.execute(
-            SQL(
-                "INSERT INTO {} SELECT line, field, replace(value[:{}], chr(0), '�'), {} FROM {}"
-                " JOIN (SELECT unnest(?::VARCHAR[]) AS name, unnest(?::VARCHAR[]) AS field)"
-                " USING (name) WHERE {}"
-            ).format(
-                ROW_ERRORS,
-                MAX_SHOWN_LENGTH,
-                quote_message(error),
-                self.rows.select_cells(columns, has_lines=True),
-                condition,
-            ),
-            [list(columns), list(map(self.get_name, columns))],
+            "INSERT INTO {} SELECT line, field, replace(value[:{}], chr(0), '�'), {} FROM {}"
+            " JOIN (SELECT unnest(?::VARCHAR[]) AS name, unnest(?::VARCHAR[]) AS field)"
+            " USING (name) WHERE {}",
+            ROW_ERRORS,
+            MAX_SHOWN_LENGTH,
+            quote_message(error),
+            self.rows.select_cells(columns, has_lines=True),
+            condition,
+            parameters=[list(columns), list(map(self.get_name, columns))],
         )
 
     def measure_longest_values(self) -> list[int]:
         lengths = (SQL("max(strlen({}))").format(quote_identifier(name)) for name in self.columns)
-        query = SQL("SELECT {} FROM {}").format(SQL(", ").join(lengths), STAGED_ROWS)
-        return [length or 0 for length in self.execute(query).fetchone() or ()]
+        found = self.execute("SELECT {} FROM {}", lengths, STAGED_ROWS).fetchone()
+        return [length or 0 for length in found or ()]
 
     def count_rows(self) -> int:
-        query = SQL("SELECT count(*) FROM {}").format(STAGED_ROWS)
-        return int(self.staging_area.fetch_value(query))
+        return int(self.staging_area.fetch_value("SELECT count(*) FROM {}", STAGED_ROWS))
 
     def count_row_errors(self) -> int:
         """Count the errors of all rows; a row may have several."""
-        return int(self.staging_area.fetch_value(SQL("SELECT count(*) FROM {}").format(ROW_ERRORS)))
+        return int(self.staging_area.fetch_value("SELECT count(*) FROM {}", ROW_ERRORS))
 
     def count_bad_rows(self) -> int:
-        query = SQL("SELECT count(DISTINCT line) FROM {}").format(ROW_ERRORS)
-        return int(self.staging_area.fetch_value(query))
+        return int(self.staging_area.fetch_value("SELECT count(DISTINCT line) FROM {}", ROW_ERRORS))
 
 
 class Interrupter:
@@ -454,9 +432,9 @@ def create_staging_area(folder: Path, limits: ReadingLimits | None = None) -> It
         try:
             staging_area.attach()
             columns = SQL("line BIGINT, field VARCHAR, value VARCHAR, error VARCHAR")
-            staging_area.execute(SQL("CREATE TABLE {} ({})").format(ROW_ERRORS, columns))
+            staging_area.execute("CREATE TABLE {} ({})", ROW_ERRORS, columns)
             yield staging_area
-            staging_area.execute(SQL("CHECKPOINT {0}; USE memory; DETACH {0}").format(_DATABASE))
+            staging_area.execute("CHECKPOINT {0}; USE memory; DETACH {0}", _DATABASE)
         except BaseException:
             # Without any memory, DuckDB breaks down when its connection is closed.
             staging_area.limits.extend_memory(core_conf.LOAD_MEMORY_BYTES)
@@ -496,7 +474,6 @@ def find_number_types(
     staging_area: StagingArea, columns: Sequence[int], nulls: Collection[str]
 ) -> dict[int, str]:
     """Find the narrowest type that holds all digits of each column of numbers, by its position."""
-    empty = SQL(", ").join(["", *nulls])
     integers = [kind for kind in field_types.values() if kind.is_integer and kind.holds]
     holds = [
         SQL(
@@ -505,13 +482,11 @@ def find_number_types(
         for kind in integers
     ]
     types = dict.fromkeys(columns, NUMERIC.name)
-    query = SQL(
-        "SELECT CAST(name[2:] AS INTEGER), {} FROM {} WHERE value NOT IN ({}) GROUP BY name"
-    )
+    query = "SELECT CAST(name[2:] AS INTEGER), {} FROM {} WHERE value NOT IN ({}) GROUP BY name"
     for some in staging_area.rows.split_columns([f"f{column}" for column in columns]):
         cells = staging_area.rows.select_cells(some)
-        found = staging_area.execute(query.format(SQL(", ").join(holds), cells, empty)).fetchall()
-        for column, *are_held in found:
+        found = staging_area.execute(query, holds, cells, ["", *nulls])
+        for column, *are_held in found.fetchall():
             types[column] = next(compress(integers, are_held), NUMERIC).name
     return types
 

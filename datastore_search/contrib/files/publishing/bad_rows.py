@@ -126,21 +126,18 @@ def record_key_errors(
             zeros = r"\.0*$|(\.[0-9]*[1-9])0+$", r"\1"
             values.append(SQL("regexp_replace({}, {}, {})").format(values.pop(), *zeros))
     table.execute(
-        SQL(
-            "INSERT INTO {row_errors} WITH keyed AS (SELECT line, {text} AS text,"
-            " concat_ws(',', {values}) AS key FROM {rows} ANTI JOIN {row_errors} USING (line)),"
-            " repeated AS (SELECT key, min(line) AS first FROM keyed GROUP BY key"
-            " HAVING count(*) > 1)"
-            " SELECT line, {names}, text, {error} FROM keyed JOIN repeated USING (key)"
-            " WHERE line > first"
-        ).format(
-            row_errors=ROW_ERRORS,
-            text=_build_key_text(columns),
-            values=SQL(", ").join(values),
-            rows=STAGED_ROWS,
-            names=", ".join(key),
-            error=_fill_in(BadRow("row.repeated_key", line=_NUMBER), SQL("first")),
-        )
+        "INSERT INTO {row_errors} WITH keyed AS (SELECT line, {text} AS text,"
+        " concat_ws(',', {values}) AS key FROM {rows} ANTI JOIN {row_errors} USING (line)),"
+        " repeated AS (SELECT key, min(line) AS first FROM keyed GROUP BY key"
+        " HAVING count(*) > 1)"
+        " SELECT line, {names}, text, {error} FROM keyed JOIN repeated USING (key)"
+        " WHERE line > first",
+        row_errors=ROW_ERRORS,
+        text=_build_key_text(columns),
+        values=values,
+        rows=STAGED_ROWS,
+        names=", ".join(key),
+        error=_fill_in(BadRow("row.repeated_key", line=_NUMBER), SQL("first")),
     )
 
 
@@ -153,10 +150,9 @@ def record_bad_keys(
 ) -> None:
     """Record a row error for each row that meets a condition; it shows the row's key."""
     text = _build_key_text(_list_key_columns(table, key))
-    insert = SQL("INSERT INTO {} SELECT line, {}, {}, {} FROM {} WHERE {}").format(
-        ROW_ERRORS, ", ".join(key), text, error, STAGED_ROWS, condition
-    )
-    table.execute(insert, parameters)
+    parts = ROW_ERRORS, ", ".join(key), text, error, STAGED_ROWS, condition
+    insert = "INSERT INTO {} SELECT line, {}, {}, {} FROM {} WHERE {}"
+    table.execute(insert, *parts, parameters=parameters)
 
 
 def _list_key_columns(table: StagedTable, key: Sequence[str]) -> list[Composed]:
@@ -164,7 +160,7 @@ def _list_key_columns(table: StagedTable, key: Sequence[str]) -> list[Composed]:
 
 
 def _build_key_text(columns: Sequence[Composed]) -> Composed:
-    return SQL("left(concat_ws(', ', {}), {})").format(SQL(", ").join(columns), MAX_SHOWN_LENGTH)
+    return SQL("left(concat_ws(', ', {}), {})").format(columns, MAX_SHOWN_LENGTH)
 
 
 def _fill_in(message: BadRow, number: Composed) -> Composed:
@@ -177,11 +173,8 @@ def _fill_in(message: BadRow, number: Composed) -> Composed:
 
 def read_row_errors(load: Load, table: StagedTable, most: int) -> Iterator[RowError]:
     """Read the first row errors of a table, for a load; they are not saved."""
-    found = table.execute(
-        SQL("SELECT line, field, value, error FROM {} ORDER BY line, field LIMIT {}").format(
-            ROW_ERRORS, most
-        )
-    )
+    query = "SELECT line, field, value, error FROM {} ORDER BY line, field LIMIT {}"
+    found = table.execute(query, ROW_ERRORS, most)
     while row := found.fetchone():
         line, field, value, error = row
         text = value.replace("\0", "�")  # which PostgreSQL's texts cannot hold

@@ -199,15 +199,12 @@ def _compare_records(resource: Resource | None, plan: LoadPlan) -> list[Notice]:
 def _fetch_rows(table: StagedTable, limit: str, count: int) -> tuple[tuple[str | None, ...], ...]:
     """Fetch the first or the last rows: the end of a query, with its number of rows."""
     chosen = SQL("{} " + limit).format(STAGED_ROWS, count)
-    found = table.execute(SQL("SELECT line FROM {}").format(chosen)).fetchall()
-    rows: dict[int, dict[str, str]] = {line: {} for (line,) in found}
+    lines = table.execute("SELECT line FROM {}", chosen).fetchall()
+    rows: dict[int, dict[str, str]] = {line: {} for (line,) in lines}
     relation = SQL("(SELECT * FROM {})").format(chosen)
     for columns in table.rows.split_columns(table.columns):
-        cells = table.execute(
-            SQL("SELECT line, name, value[:{}] FROM {}").format(
-                _MAX_LENGTH, table.rows.select_cells(columns, relation, has_lines=True)
-            )
-        ).fetchall()
-        for line, name, value in cells:
+        cells = table.rows.select_cells(columns, relation, has_lines=True)
+        found = table.execute("SELECT line, name, value[:{}] FROM {}", _MAX_LENGTH, cells)
+        for line, name, value in found.fetchall():
             rows[line][name] = value
     return tuple(tuple(map(row.get, table.columns)) for row in rows.values())

@@ -165,10 +165,9 @@ def _count_common_values(plan: LoadPlan, names: Collection[str]) -> dict[str, di
     counts = {}
     for column, (name, kind) in zip(plan.table.columns, plan.types.items(), strict=True):
         if name in names and field_types[kind].is_text:
-            query = SQL("SELECT {}, count(*) FROM {} GROUP BY 1 HAVING count(*) >= {}").format(
-                quote_identifier(column), STAGED_ROWS, _MIN_RECORDS_OF_COUNTED_VALUE
-            )
-            found = plan.table.execute(query).fetchall()
+            query = "SELECT {}, count(*) FROM {} GROUP BY 1 HAVING count(*) >= {}"
+            cell, least = quote_identifier(column), _MIN_RECORDS_OF_COUNTED_VALUE
+            found = plan.table.execute(query, cell, STAGED_ROWS, least).fetchall()
             counts[name] = {dump_json(value): count for value, count in found}
     return counts
 

@@ -49,8 +49,8 @@ def render_rows(
                     "array_to_string(list_transform([{cells}],"
                     " lambda value, position: ([{keys}])[position] || {value}), ',')"
                 ).format(
-                    cells=SQL(", ").join(quote_identifier(column) for column, _name in some),
-                    keys=SQL(", ").join(dump_json(name) + ":" for _, name in some),
+                    cells=[quote_identifier(column) for column, _name in some],
+                    keys=[dump_json(name) + ":" for _column, name in some],
                     value=field_format.build_json_value(SQL("value")),
                 )
                 members.append(joined)
@@ -58,12 +58,10 @@ def render_rows(
         for column, name, decision in described:
             value = decision.field_format.build_json_value(quote_identifier(column))
             members.append(SQL("{} || {}").format(dump_json(name) + ":", value))
-    query = SQL("SELECT line, '{{' || concat_ws(',', {}) || '}}' FROM {}").format(
-        SQL(", ").join(members), STAGED_ROWS
-    )
+    query = "SELECT line, '{{' || concat_ws(',', {}) || '}}' FROM {} WHERE {}"
     size = max(1, _CELLS_PER_BATCH // len(table.names)) if table.is_wide else _ROWS_PER_BATCH
     for condition in table.rows.split(table.columns, _MAX_BYTES_PER_STATEMENT):
-        rows = table.execute(SQL("{} WHERE {}").format(query, condition))
+        rows = table.execute(query, members, STAGED_ROWS, condition)
         while batch := rows.fetchmany(size):
             yield batch
             done += len(batch)
@@ -74,6 +72,6 @@ def find_line(table: StagedTable, row: int | str) -> int | str:
     """Find the line of the file that has a row, given the row's number from 1."""
     if not isinstance(row, int):
         return row
-    query = SQL("SELECT line FROM {} LIMIT 1 OFFSET {}").format(STAGED_ROWS, row - 1)
-    fetched = table.execute(query).fetchone()
-    return int(fetched[0]) if fetched else row
+    query = "SELECT line FROM {} LIMIT 1 OFFSET {}"
+    line = table.staging_area.fetch_value(query, STAGED_ROWS, row - 1)
+    return row if line is None else int(line)

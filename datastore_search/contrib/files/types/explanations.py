@@ -228,17 +228,15 @@ def _explain_nearly_all(
     table: StagedTable, column: str, name: str, count: _MatchCount, title: Message
 ) -> Message:
     """List the values that do not meet a condition with their numbers, the first one first."""
-    query = SQL(
+    found = table.execute(
         "SELECT value[:100], count(*), min(line), {is_word} FROM {cells}"
         " WHERE value <> '' AND NOT coalesce({is_met}, false) GROUP BY ALL"
-        " ORDER BY min(line) > min(min(line)) OVER (), count(*) DESC, min(line) LIMIT {most}"
-    ).format(
+        " ORDER BY min(line) > min(min(line)) OVER (), count(*) DESC, min(line) LIMIT {most}",
         is_word=bind_value(_IS_WORD, VALUE),
         cells=table.rows.select_cells([column], has_lines=True),
         is_met=bind_value(_CONDITIONS[name], VALUE),
         most=_MAX_LISTED + 1,
-    )
-    found = table.execute(query).fetchall()
+    ).fetchall()
     are_all = len(found) <= _MAX_LISTED
     words = [value for value, _number, _line, is_word in found if is_word and are_all]
     shown = [f"“{value}” ({number})" for value, number, *_more in found[:_MAX_LISTED]]

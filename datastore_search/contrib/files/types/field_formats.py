@@ -308,7 +308,7 @@ def _find_written_format(type_name: str, format_name: str) -> FieldFormat | None
         for clock in (_CLOCK_FORMATS if kind.is_timestamp else ("",))
     ]
     moment = SQL("try_strptime(regexp_replace({}, {}, ' ', 'g'), [{}])").format(
-        SQL(_rewrite("([0-9])T([0-9])", r"\1 \2")), signs, SQL(", ").join(styles)
+        SQL(_rewrite("([0-9])T([0-9])", r"\1 \2")), signs, styles
     )
     exists = f"{match_all(pattern + (f'({_CLOCK})?' if kind.is_timestamp else ''))}"
     exists += f" AND {moment} IS NOT NULL"

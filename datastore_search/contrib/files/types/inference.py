@@ -163,7 +163,7 @@ def collect_type_notices(
             tests.append(is_near.format(number, value, table.rows.select_cells([column])))
     # One at a time: DuckDB takes no condition of as many parts as a wide table has.
     fetch_value = table.staging_area.fetch_value
-    if is_doubtful and all(fetch_value(SQL("SELECT {}").format(test)) for test in tests):
+    if is_doubtful and all(fetch_value("SELECT {}", test) for test in tests):
         shown = quote_names(table.labels[:_MAX_SHOWN_LABELS])
         notices.insert(0, Notice("notice.header_like_record", values=shown))
     return tuple(notices)
@@ -231,27 +231,24 @@ def _read_other_notations(
     kind = field_format.field_type
     cast = partial(cast_texts, connections[router.db_for_write(Load)])
     table.execute(
-        SQL(
-            "CREATE OR REPLACE TEMP TABLE {} (value VARCHAR, reading VARCHAR);"
-            "CREATE OR REPLACE TEMP TABLE {} AS SELECT DISTINCT value FROM {} WHERE value <> ''"
-            " AND NOT coalesce({}, false) AND strlen(value) <= {}"
-        ).format(
-            _READINGS,
-            _OTHERS,
-            table.rows.select_cells(columns),
-            bind_value(field_format.condition, VALUE),
-            _MAX_TEXT_BYTES,
-        )
+        "CREATE OR REPLACE TEMP TABLE {} (value VARCHAR, reading VARCHAR);"
+        "CREATE OR REPLACE TEMP TABLE {} AS SELECT DISTINCT value FROM {} WHERE value <> ''"
+        " AND NOT coalesce({}, false) AND strlen(value) <= {}",
+        _READINGS,
+        _OTHERS,
+        table.rows.select_cells(columns),
+        bind_value(field_format.condition, VALUE),
+        _MAX_TEXT_BYTES,
     )
-    query = SQL("SELECT value FROM {} WHERE rowid >= ? AND rowid < ?").format(_OTHERS)
+    query = "SELECT value FROM {} WHERE rowid >= {} AND rowid < {}"
     for start in itertools.count(0, _TEXTS_AT_ONCE):
-        found = table.execute(query, [start, start + _TEXTS_AT_ONCE]).fetchall()
-        texts = [text for (text,) in found]
+        found = table.execute(query, _OTHERS, start, start + _TEXTS_AT_ONCE)
+        texts = [text for (text,) in found.fetchall()]
         readings = parse_texts(kind.name, kind.parse_text or kind.parse_value, texts, cast)
         # Texts of nested types in files are JSON.
         plain = [each if kind.is_nested else each.strip('"') for each in readings.values()]
-        insertion = SQL("INSERT INTO {} SELECT unnest(?::VARCHAR[]), unnest(?::VARCHAR[])")
-        table.execute(insertion.format(_READINGS), [list(readings), plain])
+        insert = "INSERT INTO {} SELECT unnest(?::VARCHAR[]), unnest(?::VARCHAR[])"
+        table.execute(insert, _READINGS, parameters=[list(readings), plain])
         if len(texts) < _TEXTS_AT_ONCE:
             return
 
@@ -281,11 +278,12 @@ def _infer_formats(
     codes: list[str] = []
     for some in table.rows.split_columns(grouped):
         # Long ones of one length, as telephone numbers are.
-        query = SQL(
+        query = (
             "SELECT name FROM {} WHERE value <> '' GROUP BY name"
             " HAVING min(length(value)) = max(length(value)) AND min(length(value)) >= {}"
-        ).format(table.rows.select_cells(some), _MIN_CODE_LENGTH)
-        codes += [name for (name,) in table.execute(query).fetchall()]
+        )
+        found = table.execute(query, table.rows.select_cells(some), _MIN_CODE_LENGTH)
+        codes += [name for (name,) in found.fetchall()]
     commas = find_first_values(table, numbers, _HAS_COMMA)
     pointed = [column for column in numbers if column not in commas]
     for code, values in (

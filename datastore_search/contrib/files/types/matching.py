@@ -70,12 +70,12 @@ def match_formats(
 
 def _select_first_rows(table: StagedTable) -> Composed:
     """Build a relation of the rows that are tested before all others: they refute most formats."""
-    query = SQL("SELECT rowid FROM {} LIMIT 1 OFFSET {}")
-    after = table.execute(query.format(STAGED_ROWS, table.sample_size)).fetchone()
-    if not after:
+    query = "SELECT rowid FROM {} LIMIT 1 OFFSET {}"
+    after = table.staging_area.fetch_value(query, STAGED_ROWS, table.sample_size)
+    if after is None:
         return STAGED_ROWS
     # A LIMIT would hold all these rows in memory.
-    return SQL("(SELECT * FROM {} WHERE rowid < {})").format(STAGED_ROWS, after[0])
+    return SQL("(SELECT * FROM {} WHERE rowid < {})").format(STAGED_ROWS, after)
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,10 +160,9 @@ def aggregate_cells(
     for parts, columns in group_columns(table, keyed):
         if not parts:
             continue
-        query = SQL("SELECT name, {} FROM {} WHERE value <> '' GROUP BY name").format(
-            SQL(", ").join(map(aggregate, parts)), table.rows.select_cells(columns, relation)
-        )
-        for column, *found in table.execute(query).fetchall():
+        query = "SELECT name, {} FROM {} WHERE value <> '' GROUP BY name"
+        cells = table.rows.select_cells(columns, relation)
+        for column, *found in table.execute(query, map(aggregate, parts), cells).fetchall():
             yield column, found
 
 
@@ -196,19 +195,16 @@ def find_first_cells(
     ``length`` is in characters.  A column without such values is left out.
     """
     found: dict[str, list[tuple[int, str]]] = {}
+    query = (
+        "SELECT name, arg_min(line, line, {0}), arg_min(value[:{1}], line, {0})"
+        " FROM {2} WHERE value <> '' AND {3} GROUP BY name"
+    )
     for rows in (_select_first_rows(table), STAGED_ROWS):
         missing = [column for column in columns if len(found.get(column, ())) < count]
         for some in table.rows.split_columns(missing):
-            query = SQL(
-                "SELECT name, arg_min(line, line, {count}), arg_min(value[:{length}], line,"
-                " {count}) FROM {cells} WHERE value <> '' AND {condition} GROUP BY name"
-            ).format(
-                count=count,
-                length=length,
-                cells=table.rows.select_cells(some, rows, has_lines=True),
-                condition=bind_value(condition, VALUE),
-            )
-            for name, lines, values in table.execute(query).fetchall():
+            cells = table.rows.select_cells(some, rows, has_lines=True)
+            firsts = table.execute(query, count, length, cells, bind_value(condition, VALUE))
+            for name, lines, values in firsts.fetchall():
                 found[name] = list(zip(lines, values, strict=True))
         if table.count_rows() <= table.sample_size:
             break
