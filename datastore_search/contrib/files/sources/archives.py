@@ -201,14 +201,9 @@ def _copy_unpacked(
     source: IO[bytes] | gzip.GzipFile, target: Path, limits: ReadingLimits, size: int = 0
 ) -> None:
     """Copy the unpacked bytes, up to the limits; ``size`` bytes have been unpacked already."""
-    try:
-        with target.open("wb") as copy:
-            while block := source.read(_BLOCK_BYTES):
-                size += len(block)
-                limits.check_unpacked_bytes(size)
-                limits.extend_cpu_time(size)
-                copy.write(block)
-    except OSError as error:
-        if error.errno == errno.ENOSPC:
-            raise LoadFailed("load.disk_full") from error
-        raise
+    with target.open("wb") as copy:
+        while block := source.read(_BLOCK_BYTES):
+            size += len(block)
+            limits.check_unpacked_bytes(size)
+            limits.extend_cpu_time(size)
+            copy.write(block)
