@@ -41,17 +41,9 @@ _COMPRESSED = (b"\x1f\x8b", b"PK", b"PAR1")
 _NULL = re.compile(r"(?<!\\)((?:\\\\)*)\\u0000")
 
 
-def create_draft(
-    resource: Resource,
-    options: LoadOptions,
-    *,
-    user: Any = None,
-    file: File | None = None,
-    url: str = "",
-) -> Load:
-    load = queue.create_load(
-        resource, options, file=file, url=url, state=LoadState.DRAFT, user=user
-    )
+def create_draft(resource: Resource, options: LoadOptions, **values: Any) -> Load:
+    """Create a draft; ``values`` are its ``file`` or its ``url``, and its ``user``."""
+    load = queue.create_load(resource, options, state=LoadState.DRAFT, **values)
     _start_preview(load)
     return load
 
