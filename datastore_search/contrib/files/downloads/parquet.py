@@ -199,29 +199,20 @@ class _File:
         pa.default_memory_pool().release_unused()
 
 
-class _Sink(io.RawIOBase):
+class _Sink(io.BytesIO):
     """A file that forgets what was taken from it, and keeps its position."""
 
-    def __init__(self) -> None:
-        self._written = bytearray()
-        self._position = 0
+    _taken_bytes = 0
 
     def close(self) -> None:
         """Stay open, for pyarrow closes the file before its last bytes are taken."""
 
-    def writable(self) -> bool:
-        return True
-
     def tell(self) -> int:
-        return self._position
-
-    def write(self, data: Any) -> int:
-        count = len(memoryview(data).cast("B"))
-        self._written += data
-        self._position += count
-        return count
+        return self._taken_bytes + super().tell()
 
     def take_bytes(self) -> bytes:
-        taken = bytes(self._written)
-        self._written.clear()
+        taken = self.getvalue()
+        self._taken_bytes += len(taken)
+        self.seek(0)
+        self.truncate()
         return taken
