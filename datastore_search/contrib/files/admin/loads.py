@@ -11,6 +11,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, JsonResponse, StreamingHttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.urls import URLPattern, path
+from django.utils.decorators import method_decorator
 from django.utils.text import capfirst
 from django.utils.translation import get_language, gettext
 from django.views.decorators.http import require_POST
@@ -123,22 +124,18 @@ class LoadAdmin(ProgressAdmin):
         return loads.filter(resource__in=Resource.objects.filter(viewable.condition))
 
     def get_urls(self) -> list[URLPattern]:
-        view = self.admin_site.admin_view
-        added = [
-            path("progress/", view(self.progress_view), name="datastore_search_files_load_progress")
+        view, name = self.admin_site.admin_view, "datastore_search_files_load"
+        options_view = accept_uploads(self, self.options_view, self._get_permitted)
+        return [
+            path("progress/", view(self.progress_view), name=f"{name}_progress"),
+            path("<int:load_id>/preview/", view(self.preview_view), name=f"{name}_preview"),
+            path("<int:load_id>/options/", options_view, name=f"{name}_options"),
+            path("<int:load_id>/cancel/", view(self.cancel_view), name=f"{name}_cancel"),
+            path("<int:load_id>/retry/", view(self.retry_view), name=f"{name}_retry"),
+            path("<int:load_id>/former/", view(self.former_view), name=f"{name}_former"),
+            path("<int:load_id>/bad-rows.csv", view(self.bad_rows_view), name=f"{name}_bad_rows"),
+            *super().get_urls(),
         ]
-        for name, load_view in (
-            ("preview", view(self.preview_view)),
-            ("options", accept_uploads(self, self.options_view, self._get_permitted)),
-            ("cancel", view(require_POST(self.cancel_view))),
-            ("retry", view(require_POST(self.retry_view))),
-            ("former", view(require_POST(self.former_view))),
-            ("bad-rows.csv", view(self.bad_rows_view)),
-        ):
-            address = name if "." in name else f"{name}/"
-            url_name = f"datastore_search_files_load_{name.partition('.')[0].replace('-', '_')}"
-            added.append(path(f"<int:load_id>/{address}", load_view, name=url_name))
-        return [*added, *super().get_urls()]
 
     def change_view(
         self,
@@ -216,6 +213,7 @@ class LoadAdmin(ProgressAdmin):
             return redirect(_CHANGE, load_id)
         return redirect("admin:datastore_search_files_load_options", draft.pk)
 
+    @method_decorator(require_POST)
     def cancel_view(self, request: HttpRequest, load_id: int) -> HttpResponse:
         if cancel_load(self._get_permitted(request, load_id)):
             messages.info(request, gettext("The load is being cancelled."))
@@ -223,6 +221,7 @@ class LoadAdmin(ProgressAdmin):
             messages.info(request, gettext("The load had already ended."))
         return redirect(_CHANGE, load_id)
 
+    @method_decorator(require_POST)
     def retry_view(self, request: HttpRequest, load_id: int) -> HttpResponse:
         """Retry a load, with its options or with one that allows what made it fail."""
         load = self._get_permitted(request, load_id)
@@ -233,6 +232,7 @@ class LoadAdmin(ProgressAdmin):
             add_failure_message(request, error)
         return redirect(_CHANGE, load.pk)
 
+    @method_decorator(require_POST)
     def former_view(self, request: HttpRequest, load_id: int) -> HttpResponse:
         """Publish the records from before a load again, or those of the load; or delete them."""
         load = self._get_permitted(request, load_id)
