@@ -103,9 +103,6 @@ class LinesField(forms.CharField):
 
     widget = AdminTextareaWidget(attrs={"rows": 3, "cols": 40})
 
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__(strip=False, **kwargs)
-
     def prepare_value(self, value: Any) -> Any:
         return "\n".join(value) if isinstance(value, list | tuple) else value
 
@@ -157,7 +154,7 @@ def build_input(option: Option, value: Any = None) -> forms.Field:
     # Django shows the help of a field as HTML.
     given: dict[str, Any] = {"label": option.label, "help_text": escape(text), "required": False}
     if is_of_lines:
-        return LinesField(**given)
+        return LinesField(**given, strip=False)
     if option.kind is Kind.FLAG:
         return forms.BooleanField(**given)
     if option.kind is Kind.JSON:

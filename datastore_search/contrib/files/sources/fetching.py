@@ -26,7 +26,6 @@ from typing import cast
 from urllib.parse import unquote, urljoin, urlsplit
 
 from django.core.files import File
-from django.core.files.uploadedfile import TemporaryUploadedFile
 from django.utils.encoding import iri_to_uri
 
 from .... import __version__
@@ -100,14 +99,9 @@ def copy_source(
     if isinstance(source, str):
         return fetch_file(source, folder, report_progress=report_progress)
     found: Path | str | None = None
-    if isinstance(source, Path):
-        found = source
-    elif isinstance(source, TemporaryUploadedFile):
-        found = source.temporary_file_path()
-    else:
-        # A storage elsewhere has no paths, and says so by this error: its file is copied.
-        with suppress(NotImplementedError):
-            found = getattr(source, "path", None)
+    # A storage elsewhere has no paths, and says so by this error: its file is copied.
+    with suppress(NotImplementedError):
+        found = source if isinstance(source, Path) else getattr(source, "path", None)
     path = Path(found) if found else None
     copy = None if path else folder / "copied"
     try:
