@@ -6,14 +6,19 @@ import json
 import struct
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
+import duckdb
 import pytest
 
+from datastore_search.contrib.files.formats import parquet
 from datastore_search.contrib.files.formats.parquet import read_parquet
 from datastore_search.contrib.files.formats.process import open_table
 from datastore_search.contrib.files.jobs import LoadOptions
 
 from ..contents import build_parquet
+from ..failures import fails_with
+from ..reading import read_in_test_process
 from .staging import get_read_failure, read_content
 
 _UUID = "6f1a1c5e-0000-4000-8000-000000000001"
@@ -134,6 +139,22 @@ def test_records_stay_in_the_order_of_the_file(tmp_path: Path) -> None:
 )
 def test_what_cannot_be_read_is_refused(tmp_path: Path, content: bytes, code: str) -> None:
     assert get_read_failure(read_parquet, tmp_path / "file", content).code == code
+
+
+def test_a_shortage_of_memory_does_not_mean_a_damaged_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "file.parquet"
+    path.write_bytes(build_parquet("SELECT 1 AS n"))
+    shortage = duckdb.TransactionException("failed to pin block of size 256.0 KiB")
+    monkeypatch.setattr(parquet, "_check_texts", Mock(side_effect=shortage))
+
+    with (
+        read_in_test_process(),
+        fails_with("load.out_of_memory"),
+        open_table(path, LoadOptions()),
+    ):
+        pass
 
 
 def test_a_value_of_fifty_megabytes_is_a_bad_row(tmp_path: Path) -> None:

@@ -28,7 +28,7 @@ from pyogrio.raw import open_arrow
 
 from ....field_types import TEXT, FieldType, declared_types
 from ..messages import BadRow, LoadFailed, Notice, quote_names
-from ..sources.limits import find_shortage, is_write_refused
+from ..sources.limits import find_shortage, is_file_too_large
 from .cell_values import format_number
 from .duckdb_sql import SQL, Composed, quote_identifier
 from .headers_and_footers import clean_labels, make_unique_names
@@ -226,7 +226,7 @@ def _open_file(path: Path, title: str, suffix: str, staging_area: StagingArea) -
         with warnings.catch_warnings(action="ignore"):
             yield source
     except duckdb.Error as error:
-        if find_shortage(error) or is_write_refused(error):
+        if find_shortage(error) or is_file_too_large(error):
             raise
         code = next((_CODES[words] for words in _CODES if words in str(error)), "geo.damaged")
         raise LoadFailed(code, format=title) from error

@@ -10,7 +10,7 @@ import duckdb
 
 from ....field_types import TEXT, declared_types, field_types
 from ..messages import LoadFailed, Notice
-from ..sources.limits import is_write_refused
+from ..sources.limits import find_shortage, is_file_too_large
 from .duckdb_sql import SQL, Composed, add_terms, quote_identifier, quote_literal
 from .headers_and_footers import make_unique_names
 from .options import ReadOptions
@@ -70,7 +70,7 @@ def read_parquet(path: Path, options: ReadOptions, staging_area: StagingArea) ->
     except duckdb.OutOfMemoryException as error:
         raise LoadFailed("parquet.out_of_memory") from error
     except duckdb.Error as error:
-        if is_write_refused(error):
+        if find_shortage(error) or is_file_too_large(error):
             raise
         raise LoadFailed("parquet.damaged") from error
     return StagedTable(

@@ -144,11 +144,6 @@ def is_file_too_large(error: BaseException) -> bool:
     return _has_errno(error, {errno.EFBIG})
 
 
-def is_write_refused(error: BaseException) -> bool:
-    """Return whether the system refused to write more: the file that is read has no fault."""
-    return _has_errno(error, _DISK_FULL | {errno.EFBIG})
-
-
 def _has_errno(error: BaseException, numbers: Collection[int]) -> bool:
     if isinstance(error, OSError):
         return error.errno in numbers
