@@ -294,7 +294,7 @@ class LoadForm(forms.Form):
         if not file:
             return self.options.schema
         try:
-            schema = json.loads(file.read(MAX_SCHEMA_BYTES + 1)[:MAX_SCHEMA_BYTES])
+            schema = json.loads(file.read(MAX_SCHEMA_BYTES))
         except ValueError as error:
             raise ValidationError(gettext("The Table Schema is not JSON.")) from error
         _make_validator(parse_table_schema)(schema)

@@ -19,7 +19,6 @@ from django.views.decorators.http import require_POST
 from ....admin.parts import get_page_address
 from ....admin.permissions import (
     ViewableAdmin,
-    check_id_length,
     check_permission,
     get_viewable_resources,
     has_permission,
@@ -145,9 +144,7 @@ class LoadAdmin(ProgressAdmin):
         extra_context: dict[str, Any] | None = None,
     ) -> HttpResponse:
         """Show the progress or the outcome of a load; redirect a draft to its preview."""
-        check_id_length(object_id)
-        if object_id.isascii() and object_id.isdecimal():
-            mark_interrupted_loads(Load.objects.filter(pk=object_id))
+        mark_interrupted_loads(Load.objects.all())
         load = self.get_object(request, object_id)
         if load is None or not self.has_view_permission(request, load):
             return super().change_view(request, object_id, form_url, extra_context)

@@ -98,8 +98,6 @@ def run_load(load: Load, path: Path | None = None, *, progress: Progress | None 
             drop_unserved_tables(connection, load.resource)  # what it has replaced
             if load.state == LoadState.READY:
                 _copy_records(load)
-    except LoadFailed:
-        raise
     except (InterfaceError, OperationalError, psycopg.Error) as error:
         if not is_connection_lost(error):
             raise

@@ -81,7 +81,7 @@ def unpack_shapefile(
         shapes = [each for each in members if each.filename.lower().endswith(_SHAPES)]
         if not shapes or (member and not member.lower().endswith(_SHAPES)):
             return None
-        main = shapes[0] if len(shapes) == 1 and not member else _choose_member(shapes, member)
+        main = _choose_member(shapes, member)
         stem = main.filename[: -len(_SHAPES)]
         size = 0
         for each in members:

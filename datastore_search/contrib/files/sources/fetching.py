@@ -245,7 +245,6 @@ def _open_response(address: Address, deadline: float) -> Iterator[HTTPResponse]:
                 "Host": address.authority,
                 "User-Agent": f"datastore_search/{__version__}",
                 "Accept": "*/*",
-                "Accept-Encoding": "identity",
                 "Connection": "close",
             }
             connection.request("GET", address.target, headers=headers)
