@@ -137,10 +137,6 @@ class LoadPlan:
     def field_formats(self) -> dict[str, str]:
         return {name: each.name for name, each in self.formats.items()}
 
-    @property
-    def units(self) -> dict[str, str]:
-        return {name: each.unit for name, each in self.formats.items() if each.unit}
-
     def find_lost_fields(self) -> LoadFailed | None:
         """Find the failure of a load by which fields would be lost without permission."""
         may_lose = self.options.drop_missing_fields or not self.replaces

@@ -196,7 +196,7 @@ def _publish_version(
         version.fingerprint = compute_fingerprint(load, plan.options, plan.key, settings)
         serve_version(resource, version, fields, plan.key)
         load.finished_at = version.published_at
-        save_options(resource, plan.options, plan.units)
+        save_options(resource, plan.options, plan.formats)
         counts = {"added": load.record_count, "deleted": served.record_count if served else 0}
         record_changes(load.starter, resource, counts, plan.connection.alias)
         progress.enter_state(LoadState.READY)
@@ -252,11 +252,10 @@ def merge_records(plan: LoadPlan, progress: ProgressReporter) -> None:
             merged = Notice("notice.records_merged", added=added, changed=changed, same=same)
             load.notices = [*load.notices, merged.to_json()]
             load.save(update_fields=["notices"])
-            fingerprint = compute_fingerprint(
-                load, options, plan.key, writer.resource.table_settings
-            )
+            settings = writer.resource.table_settings
+            fingerprint = compute_fingerprint(load, options, plan.key, settings)
             writer.record_changes(load.starter, fingerprint, plan.field_formats)
-            save_options(writer.resource, options, plan.units)
+            save_options(writer.resource, options, plan.formats)
             drop_staging_table(plan.connection, load.pk)
             progress.enter_state(LoadState.READY)
     if is_refused:

@@ -131,13 +131,11 @@ def explain_text_columns(table: StagedTable, columns: Sequence[str]) -> dict[str
         return {}
     # Words need no other condition, of which DuckDB prepares each in 2 ms.
     digits = _sample_matches(table, dict.fromkeys(columns, (_HAS_DIGIT,)))
-    shares = {column: counts[_HAS_DIGIT].share for column, counts in digits.items()}
-    doubtful = [column for column in shares if shares[column] > _MIN_SHARE_WITH_FEW_EXCEPTIONS]
+    least = _MIN_SHARE_WITH_FEW_EXCEPTIONS
+    doubtful = [column for column, counts in digits.items() if counts[_HAS_DIGIT].share > least]
     sampled = _sample_matches(table, dict.fromkeys(doubtful, tuple(_CONDITIONS)))
     near = {
-        column: tuple(
-            name for name, each in counts.items() if each.share > _MIN_SHARE_WITH_FEW_EXCEPTIONS
-        )
+        column: tuple(name for name, each in counts.items() if each.share > least)
         for column, counts in sampled.items()
     }
     best = {

@@ -312,13 +312,12 @@ def _find_written_format(type_name: str, format_name: str) -> FieldFormat | None
     )
     exists = f"{match_all(pattern + (f'({_CLOCK})?' if kind.is_timestamp else ''))}"
     exists += f" AND {moment} IS NOT NULL"
+    has_clock = (("contains({v}, ':')",),) if kind.is_timestamp else ()
     clock = "T%H:%M:%S.000" if kind.is_timestamp else ""
     return FieldFormat(
         field_type=kind,
         format=format_name,
-        inference_conditions=((exists,), ("contains({v}, ':')",))
-        if kind.is_timestamp
-        else ((exists,),),
+        inference_conditions=((exists,), *has_clock),
         condition=exists,
         json_expression=f"strftime({moment}, '\"%Y-%m-%d{clock}\"')",
     )
@@ -388,6 +387,16 @@ def _build_number_format(kind: FieldType, format_name: str, signs: str, point: s
     )
 
 
+def _build_number_formats(
+    format_name: str, signs: str, point: str, *, only_integers: bool = False
+) -> tuple[FieldFormat, ...]:
+    return tuple(
+        _build_number_format(kind, format_name, signs, point)
+        for kind in _NUMBER_TYPES
+        if kind.is_integer or not only_integers
+    )
+
+
 # All that are inferred ----------------------------------------------------------------------------
 
 #: The formats that are inferred, beside text, in the order in which they are tested.
@@ -410,24 +419,13 @@ format_groups: tuple[FormatGroup, ...] = (
     ),
     # With decimals, numbers that have spaces are those of the next group.
     FormatGroup(
-        _NUMBER_GUARD,
-        (
-            tuple(
-                _build_number_format(kind, "spaced", _SPACES, ".")
-                for kind in _NUMBER_TYPES
-                if kind.is_integer
-            ),
-        ),
+        _NUMBER_GUARD, (_build_number_formats("spaced", _SPACES, ".", only_integers=True),)
     ),
     FormatGroup(
         _NUMBER_GUARD,
         (
-            tuple(
-                _build_number_format(kind, "point", f",{_SPACES}", ".") for kind in _NUMBER_TYPES
-            ),
-            tuple(
-                _build_number_format(kind, "comma", f".{_SPACES}", ",") for kind in _NUMBER_TYPES
-            ),
+            _build_number_formats("point", f",{_SPACES}", "."),
+            _build_number_formats("comma", f".{_SPACES}", ","),
         ),
     ),
 )

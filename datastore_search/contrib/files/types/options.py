@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy as _
 from ....models import Resource
 from ..formats.options import Group, Kind, Option, ReadOptions, option
 from ..models import Mode
-from .field_formats import parse_field_format
+from .field_formats import FieldFormat, parse_field_format
 from .schema import parse_table_schema
 
 
@@ -186,11 +186,8 @@ def resolve_options(resource: Resource | None, options: LoadOptions) -> LoadOpti
         chosen = resource.fields.exclude(chosen_type="")
         chosen_types = dict(chosen.values_list("name", "chosen_type"))
     schema = parse_table_schema(options.schema)
-    known = (
-        [resource.content_language]
-        if resource and resource.content_language
-        else (code for code, _name in settings.LANGUAGES)
-    )
+    own = resource.content_language if resource else ""
+    languages = [own] if own else [code for code, _name in settings.LANGUAGES]
     kept = {
         name: getattr(saved, name)
         for name in _SAVED
@@ -201,7 +198,7 @@ def resolve_options(resource: Resource | None, options: LoadOptions) -> LoadOpti
     return replace(
         options,
         **kept,
-        languages=tuple(dict.fromkeys(code.partition("-")[0] for code in known)),
+        languages=tuple(dict.fromkeys(code.partition("-")[0] for code in languages)),
         key=schema.primary_key if options.key is None else options.key,
         saved_types={**chosen_types, **options.saved_types},
     )
@@ -212,13 +209,16 @@ def resolve_key(resource: Resource, options: LoadOptions) -> tuple[str, ...]:
     return tuple(resource.primary_key) if options.key is None else tuple(options.key)
 
 
-def save_options(resource: Resource, options: LoadOptions, units: Mapping[str, str]) -> None:
+def save_options(
+    resource: Resource, options: LoadOptions, formats: Mapping[str, FieldFormat]
+) -> None:
     """
     Save the options of a successful load for the next one: how files are read, and the types.
 
-    ``units`` are the units of number fields, by name: they become members ``unit`` of the data
-    dictionary.  Fields without a label, notes or a translation of them get the schema's.
+    The units of the ``formats``, which are by the names of fields, become members ``unit`` of the
+    data dictionary.  Fields without a label, notes or a translation of them get the schema's.
     """
+    units = {name: each.unit for name, each in formats.items() if each.unit}
     resource.options = _reset_unsaved_options(options).to_json()
     resource.save(update_fields=["options", "modified_at"])
     descriptions = parse_table_schema(options.schema).descriptions
