@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 from django.test import Client
 
 from datastore_search.contrib.files.jobs import LoadOptions, load_file
+from datastore_search.contrib.files.messages import Message
 from datastore_search.contrib.files.models import Load
 from datastore_search.models import Resource
 
@@ -65,3 +67,8 @@ def list_row_errors(load: Load) -> list[tuple[int, str, str, str]]:
 def _search(resource: Resource, parameters: dict[str, Any]) -> dict[str, Any]:
     query = {"resource_id": str(resource.pk), "limit": 10_000, **parameters}
     return get_result(ask(Client(), query))
+
+
+def render_messages(stored: Iterable[dict[str, Any]]) -> list[str]:
+    """Render the stored messages of a load whose codes are known."""
+    return [str(message) for each in stored if (message := Message.from_json(each))]

@@ -10,12 +10,13 @@ import pytest
 from django.test import Client
 
 from datastore_search.contrib.files.jobs import load_file
-from datastore_search.contrib.files.messages import LoadFailed, render_messages
+from datastore_search.contrib.files.messages import LoadFailed
 from datastore_search.contrib.files.models import Load
 from datastore_search.models import Resource
 
 from ..builders import ask, get_result
 from . import torture
+from .files import render_messages
 from .reading import read_in_test_process
 from .torture.cases import FILES, Case
 

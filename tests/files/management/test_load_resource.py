@@ -24,13 +24,12 @@ from datastore_search.contrib.files.management.commands.load_resource import (
     Command,
     build_load_options,
 )
-from datastore_search.contrib.files.messages import render_messages
 from datastore_search.contrib.files.models import Load, LoadState, RowError
 from datastore_search.contrib.files.publishing import plan
 from datastore_search.models import Resource
 
 from ...builders import run_command
-from ..files import read_rows, read_types
+from ..files import read_rows, read_types, render_messages
 from ..sources.server import Server, build_answer
 
 pytestmark = pytest.mark.usefixtures("read_here")

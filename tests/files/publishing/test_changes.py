@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from datastore_search.contrib.files.messages import Message, Notice, render_messages
+from datastore_search.contrib.files.messages import Message, Notice
 from datastore_search.models import Field, Resource
 
 from ..failures import fails_with
-from ..files import load_new_resource, load_text, read_rows, read_types
+from ..files import load_new_resource, load_text, read_rows, read_types, render_messages
 
 
 @pytest.fixture

@@ -6,11 +6,10 @@ from contextlib import nullcontext
 
 import pytest
 
-from datastore_search.contrib.files.messages import render_messages
 from datastore_search.models import Resource
 
 from ..failures import fails_with
-from ..files import list_row_errors, load_new_resource, load_text, read_rows
+from ..files import list_row_errors, load_new_resource, load_text, read_rows, render_messages
 
 CHANGED = "the value would be returned differently"
 

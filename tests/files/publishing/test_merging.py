@@ -11,7 +11,6 @@ import pytest
 from django.db import connection, connections, transaction
 
 from datastore_search.contrib.files.jobs import clean_up_loads
-from datastore_search.contrib.files.messages import render_messages
 from datastore_search.contrib.files.models import LoadState
 from datastore_search.contrib.files.publishing import publish
 from datastore_search.contrib.files.tables.filling import list_staging_tables, stage_rows
@@ -29,6 +28,7 @@ from ..files import (
     read_records,
     read_rows,
     read_types,
+    render_messages,
 )
 
 STOCK = "code,name,count\na,apple,1\nb,bread,2\nc,,3\n"

@@ -10,7 +10,6 @@ import pytest
 from django.db import connection
 from django.utils import translation
 
-from datastore_search.contrib.files.messages import render_messages
 from datastore_search.contrib.files.models import Load, LoadState, RowError
 from datastore_search.contrib.files.publishing import bad_rows, plan, publish
 from datastore_search.database.tables import list_record_tables
@@ -19,7 +18,14 @@ from datastore_search.models import Field, Resource
 from ...core.writing.tables import Table
 from ..builders import make_loaded_table
 from ..failures import fails_with
-from ..files import list_row_errors, load_new_resource, load_text, read_records, read_rows
+from ..files import (
+    list_row_errors,
+    load_new_resource,
+    load_text,
+    read_records,
+    read_rows,
+    render_messages,
+)
 
 
 def get_failed_load(resource: Resource) -> Load:

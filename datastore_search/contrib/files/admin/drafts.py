@@ -29,7 +29,7 @@ from ....web.views import measure_body
 from ..conf import conf
 from ..formats.options import Kind
 from ..jobs import LoadOptions, drafts, resolve_options
-from ..messages import LoadFailed, UploadTooLarge, render_messages
+from ..messages import LoadFailed, Message, UploadTooLarge
 from ..models import Load
 from ..types.options import load_options
 from .display import get_queue_notice
@@ -82,12 +82,13 @@ def handle_preview(request: HttpRequest, owner: ModelAdmin, load: Load) -> HttpR
     options = LoadOptions.from_json(load.options)
     names = preview["field_names"] if preview else []
     part = split_fields(request, len(names), _INPUTS_OF_FIELD)
+    rows = get_shown_rows(part)
     form = PreviewForm(
         options,
         names,
         request.POST or None,
-        has_bad_rows=bool(preview and preview["bad_row_count"]),
-        rows=get_shown_rows(part),
+        has_bad_rows=bool(preview and preview.get("bad_row_count")),
+        rows=rows,
     )
     if "cancel" in request.POST:
         load.delete()
@@ -119,14 +120,13 @@ def handle_preview(request: HttpRequest, owner: ModelAdmin, load: Load) -> HttpR
         "form": form,
         "fields": [
             {
-                **stored[position],
-                "label": stored[position]["label"] if stored[position]["label"] != name else "",
-                "found": render_in_words(stored[position]["explanation"])
-                or describe_type(stored[position]["format"]),
-                "before": label_type(stored[position]["before"]),
+                **field,
+                "label": field["label"] if field["label"] != field["name"] else "",
+                "found": render_in_words(field["explanation"]) or describe_type(field["format"]),
+                "before": label_type(field["before"]),
                 "input": form[f"type_{position}"],
             }
-            for position, name in form.shown
+            for position, field in [*enumerate(stored)][rows]
         ],
         "field_part": part,
         "queue_notice": get_queue_notice(load),
@@ -220,28 +220,24 @@ def build_preview_context(stored: Mapping[str, Any]) -> dict[str, Any]:
     """
     Build what the page of a draft shows of its preview, which ``jobs.drafts`` stores as JSON.
 
-    ``digest`` is different for each preview of the draft; ``findings`` are what is odd about the
-    file, and ``offers`` all that can be chosen by one click.
+    That is what is stored, and more: ``digest`` is different for each preview of the draft;
+    ``findings`` are what is odd about the file, and ``offers`` all that can be chosen by one click.
     """
     failure, fields = stored.get("failure"), stored.get("fields", ())
     bad_rows, bad_row_count = stored.get("row_errors", ()), stored.get("bad_row_count", 0)
     findings = list(_list_findings(stored.get("notices", ()), fields))
     errors = {offer.key: offer for row in bad_rows for offer in _make_offers(row["reason"])}
-    failed = list(_make_offers(failure or {}))
-    last_rows, row_count = stored.get("last_rows", ()), stored.get("row_count", 0)
-    between = row_count - len(stored.get("rows", ())) - len(last_rows)
+    failed, row_count = list(_make_offers(failure or {})), stored.get("row_count", 0)
+    between = row_count - len(stored.get("rows", ())) - len(stored.get("last_rows", ()))
     context = {
+        **stored,
         "digest": hashlib.sha256(json.dumps(stored, sort_keys=True).encode()).hexdigest(),
         "failure": {"text": LoadFailed.from_json(failure), "offers": failed} if failure else None,
         "findings": findings,
         "offers": [*chain(failed, *(each["offers"] for each in findings), errors.values())],
         "field_names": [field["name"] for field in fields],
-        "missing": stored.get("missing", ()),
-        "rows": stored.get("rows", ()),
-        "last_rows": last_rows,
         "rows_between": format_count(between) if between else "",
         "row_count": format_count(row_count),
-        "bad_row_count": bad_row_count,
         "bad_rows": [
             {**row, "line": format_count(row["line"]), "reason": render_in_words(row["reason"])}
             for row in bad_rows
@@ -306,7 +302,8 @@ def _make_offers(message: Mapping[str, Any]) -> Iterator[Offer]:
 
 def render_in_words(stored: dict[str, Any] | None) -> str:
     """Render a stored message with formats in words; empty for none, or an unknown code."""
-    return "".join(render_messages([_use_words(stored)] if stored else ()))
+    message = Message.from_json(_use_words(stored)) if stored else None
+    return str(message or "")
 
 
 def _use_words(stored: Any, name: str = "") -> Any:

@@ -217,18 +217,15 @@ class PreviewForm(forms.Form):
 
     def build_options(self) -> LoadOptions:
         """Build the options of the load from a valid form; fields without an input keep theirs."""
-        kept = {name: self.options.types.get(name, "") for name in self.names}
+        kept = {name: self.options.types.get(name) for name in self.names}
         chosen = {name: self.cleaned_data[f"type_{position}"] for position, name in self.shown}
-        types = {**kept, **chosen}
+        types = {name: form for name, form in {**kept, **chosen}.items() if form}
+        saved = {
+            name: form for name, form in self.options.saved_types.items() if name not in chosen
+        }
         answers = {name: self.cleaned_data[name] for name in _PREVIEW_OPTIONS}
-        return replace(
-            self.options,
-            types={name: form for name, form in types.items() if form},
-            saved_types={
-                name: form for name, form in self.options.saved_types.items() if name not in chosen
-            },
-            **{name: answer for name, answer in answers.items() if answer != ""},
-        )
+        given = {name: answer for name, answer in answers.items() if answer != ""}
+        return replace(self.options, types=types, saved_types=saved, **given)
 
 
 class LoadForm(forms.Form):

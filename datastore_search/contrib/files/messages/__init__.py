@@ -51,11 +51,6 @@ class Message:
         return message
 
 
-def render_messages(stored: Iterable[dict[str, Any]]) -> list[str]:
-    """Render stored messages in the reader's language, without those of unknown codes."""
-    return [str(message) for each in stored if (message := Message.from_json(each))]
-
-
 def quote_names(names: Iterable[str]) -> str:
     return ", ".join(f"“{name}”" for name in names)
 
