@@ -70,11 +70,9 @@ class JobLock:
                 if not isinstance(error.__cause__, errors.LockNotAvailable):
                     raise
                 cursor.execute(_HOLDERS, numbers)
-                sessions = ", ".join(str(pid) for (pid,) in cursor.fetchall())
+                sessions = ", ".join(str(pid) for (pid,) in cursor.fetchall()) or "–"
                 minutes = max(1, timeout // timedelta(minutes=1))
-                raise LoadFailed(
-                    "load.lock_timeout", minutes=minutes, sessions=sessions or "–"
-                ) from error
+                raise LoadFailed("load.lock_timeout", minutes=minutes, sessions=sessions) from error
 
     def verify(self) -> None:
         """
