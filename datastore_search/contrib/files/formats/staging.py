@@ -98,11 +98,7 @@ class StagingArea:
         self.rows = StoredRows(self.execute)
 
     def execute(
-        self,
-        query: str,
-        *parts: Part,
-        parameters: Sequence[Any] = (),
-        **named: Part,
+        self, query: str, *parts: Part, parameters: Sequence[Any] = (), **named: Part
     ) -> duckdb.DuckDBPyConnection:
         """
         Run a statement of DuckDB's: a template, which is filled in as by ``SQL.format``.
