@@ -95,10 +95,13 @@ class ErrorMessage:
     retry_after_seconds: int | None = None
 
 
-def describe_error(error: Exception, *, is_authenticated: bool) -> ErrorMessage | None:
+def describe_error(
+    error: Exception, *, is_authenticated: bool, has_words: bool = False
+) -> ErrorMessage | None:
     """
     Put one of ``REPORTED_ERRORS`` into words that reveal nothing of a private resource.
 
+    ``has_words`` is True for a full-text search, which fewer or rarer words may make faster.
     None for a database error that ``database.statements`` does not explain: Django reports it.
     """
     refusal = explain_refusal(error)
@@ -110,8 +113,10 @@ def describe_error(error: Exception, *, is_authenticated: bool) -> ErrorMessage 
     kind = next((kind for kind in _REQUEST_ERRORS if isinstance(error, kind)), None)
     if kind is None:  # the same request may succeed later
         message = str(error)
-        if isinstance(error, QueryTooSlow):
+        if isinstance(error, QueryTooSlow) and has_words:
             message = _("The search took too long. Search for rarer words, or for fewer.")
+        elif isinstance(error, QueryTooSlow):
+            message = _("The records could not be read in time. Try again in a moment.")
         elif not isinstance(error, TemporarilyUnavailable):
             logger.error("datastore_search failed.", exc_info=error)
             if not isinstance(error, RecordsIncomplete):

@@ -234,7 +234,11 @@ class WebView(Answering, View):
             return not_modified.response
         except REPORTED_ERRORS as error:
             forget_unreadable_user(request)
-            message = describe_error(error, is_authenticated=request.user.is_authenticated)
+            message = describe_error(
+                error,
+                is_authenticated=request.user.is_authenticated,
+                has_words=bool(request.GET.get("q")),
+            )
             if message is None:
                 raise
             return self.render_error(message)

@@ -287,6 +287,11 @@ def test_a_slow_search_is_ended(client: Client, resource: Resource, settings: An
     assert response.status_code == 503
     assert "The search took too long." in extract_text(response)
 
+    response = client.get(build_path(resource))
+
+    assert response.status_code == 503
+    assert "The records could not be read in time." in extract_text(response)
+
 
 @pytest.mark.parametrize(
     ("error", "message"),

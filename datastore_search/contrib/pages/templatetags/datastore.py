@@ -180,7 +180,9 @@ def _answer(
             raise UnknownResource(resource=name)
         return with_consistent_read(name, answer_if_readable, client=client)
     except REPORTED_ERRORS as error:
-        described = describe_error(error, is_authenticated=user.is_authenticated)
+        described = describe_error(
+            error, is_authenticated=user.is_authenticated, has_words="q" in dict(pairs)
+        )
         if described:
             return {"errors": [described.message]}
         if settings.DEBUG:
