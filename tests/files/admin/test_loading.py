@@ -436,7 +436,7 @@ def test_a_running_load_shows_how_far_it_is(
     progress = fetch_progress(staff, load)
 
     assert progress["percentage"] == 30
-    assert progress["text"].startswith("250,000 of 1,000,000 records · 30 %")
+    assert progress["text"].startswith("250,000 of 1,000,000 records · 30%")
     assert (progress["state"], progress["finished"]) == ("copying", False)
     page = get_page(staff, load, "change/")
     for part in ('max="100" value="30"', 'aria-current="step">copying', "Cancel the load"):
@@ -475,7 +475,7 @@ def test_a_load_that_no_worker_takes_says_how_to_start_one(
     settings.TASKS = {names.get("BACKEND", "default"): {"BACKEND": path}}
     for name, value in names.items():
         setattr(settings, f"DATASTORE_SEARCH_TASKS_{name}", value)
-    message = f"No worker has taken this for 2\xa0minutes: none is running, or all are busy. {hint}"
+    message = f"No worker has taken this for 2 minutes: none is running, or all are busy. {hint}"
 
     assert fetch_progress(staff, load)["text"] == message
     assert fetch_progress(staff, draft)["text"] == message

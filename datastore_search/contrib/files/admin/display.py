@@ -8,11 +8,9 @@ from typing import Any
 from django.conf import settings
 from django.contrib import admin
 from django.urls import reverse
-from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
-from django.utils.timesince import timesince
-from django.utils.translation import gettext, ngettext
+from django.utils.translation import gettext, ngettext, ngettext_lazy
 from django.utils.translation import gettext_lazy as _
 
 from ....messages.bidi import show_bidi_controls
@@ -33,6 +31,14 @@ _COMMANDS = {
     "django_tasks_rq": "rqworker",
     "django_tasks.backends.rq": "rqworker",
 }
+
+#: Django's ``timesince`` lacks some units in some languages.
+_UNITS = (
+    (timedelta(days=1), ngettext_lazy("%(count)s day", "%(count)s days", "count")),
+    (timedelta(hours=1), ngettext_lazy("%(count)s hour", "%(count)s hours", "count")),
+    (timedelta(minutes=1), ngettext_lazy("%(count)s minute", "%(count)s minutes", "count")),
+    (timedelta(seconds=1), ngettext_lazy("%(count)s second", "%(count)s seconds", "count")),
+)
 
 _TONES = {
     LoadState.READY: "good",
@@ -140,7 +146,7 @@ def format_remaining(load: Load) -> str:
         return gettext("waits for a worker")
     parts = []
     if load.percentage is not None:
-        parts.append(gettext("%(percentage)s %%") % {"percentage": load.percentage})
+        parts.append(gettext("%(percentage)s%%") % {"percentage": load.percentage})
     if load.remaining is not None:
         parts.append(gettext("%(time)s left") % {"time": format_rough_time(load.remaining)})
     return " · ".join(parts)
@@ -165,11 +171,8 @@ def format_duration(load: Load) -> str:
 
 
 def format_rough_time(time: timedelta) -> str:
-    if time >= timedelta(minutes=1):
-        now = timezone.now()
-        return timesince(now - time, now, depth=1)
-    seconds = max(1, round(time.total_seconds()))
-    return ngettext("%(count)s second", "%(count)s seconds", seconds) % {"count": seconds}
+    unit, text = next((each for each in _UNITS if time >= each[0]), _UNITS[-1])
+    return text % {"count": max(1, time // unit)}
 
 
 def _get_tone(load: Load) -> str:

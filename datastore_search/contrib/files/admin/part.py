@@ -44,7 +44,7 @@ def state_display(resource: Any) -> str:
     return next(map(render_progress, resource.newest), gettext("not loaded yet"))
 
 
-@admin.display(description=_("last load"))
+@admin.display(description=_("last load"), empty_value="–")
 def last_load(resource: Any) -> Any:
     return next((load.created_at for load in resource.newest), None)
 
