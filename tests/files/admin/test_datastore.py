@@ -111,7 +111,7 @@ def test_loads_wait_until_a_newer_one_of_their_resource(staff: Client) -> None:
 
     waiting = list_waiting(staff)
     assert [each.split()[1] for each in waiting] == ["bad.csv", "failed.csv", "draft.csv"]
-    assert waiting[0] == "ready bad.csv (bad): bad rows 3"
+    assert waiting[0] == "ready bad.csv (bad): 3 bad rows"
     assert waiting[1].startswith("failed failed.csv (failed): The file is empty")
     assert waiting[2] == "draft draft.csv (draft): Look at the preview, and load it."
 
