@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 from urllib.parse import quote
 
@@ -57,6 +58,20 @@ def test_the_answer_is_a_table_and_a_file(client: Client) -> None:
     assert file.content.decode() == 'code,title\r\n1,"a ""b"", c"\r\n2,<b>\r\n3,\r\n'
 
 
+def test_numbers_are_aligned_as_in_the_table_of_records(client: Client) -> None:
+    make_resource(CSV, name="codes")
+    sql = "SELECT title, count(*) AS many, avg(code) AS mean FROM codes GROUP BY title"
+
+    page = show(client, sql).content.decode()
+
+    assert re.findall(r"<th scope=col( class=n)?><bdi>(\w+)", page) == [
+        ("", "title"),
+        (" class=n", "many"),
+        (" class=n", "mean"),
+    ]
+    assert [page.count(f"<td {each}=") for each in ("data-l", "data-n")] == [3, 6]
+
+
 def test_the_table_has_the_first_rows(client: Client) -> None:
     make_resource("n\n" + "".join(f"{i}\n" for i in range(300)), name="many")
 
@@ -74,9 +89,15 @@ def test_the_table_has_the_first_rows(client: Client) -> None:
         ("SELECT pg_sleep(9)", "Not authorized to call function pg_sleep"),
         ("SELECT * FROM nothing", "Resource “nothing” was not found."),
         ("SELECT <script> FROM x", "syntax error"),
+        ("SELECT nothing FROM codes", "Column “nothing” does not exist here"),
+        ("SELECT a.nothing FROM codes a", "Column “nothing” does not exist here"),
+        ('SELECT "it\'s" FROM codes', "Column “it&#x27;s” does not exist here"),
+        ("SELECT code FROM codes a JOIN codes b USING (nothing)", "Column “nothing” does not"),
     ],
 )
 def test_an_error_is_shown_with_the_word(client: Client, sql: str, message: str) -> None:
+    make_resource(CSV, name="codes")
+
     response = show(client, sql)
 
     page = response.content.decode()

@@ -60,9 +60,8 @@ class SqlView(PageView):
                     return _write_file(found)
                 self.record_count = len(found.rows)
                 context["found"] = found
-                names = [name for name, _kind in found.fields]
                 context["rows"] = [
-                    [*zip(names, map(_read, row), strict=True)] for row in found.rows
+                    [*zip(found.fields, map(_read, row), strict=True)] for row in found.rows
                 ]
                 context["max_rows"] = core_conf.MAX_LIMIT
                 context["file_address"] = add_query_string("", [("sql", statement), ("csv", "1")])

@@ -6,6 +6,7 @@ The text that DuckDB gets is written from the checked tree alone.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -247,7 +248,8 @@ def _qualify(tree: exp.Query, schema: Tables) -> exp.Query:
             expand_alias_refs=False,
         )
     except OptimizeError as error:
-        raise InvalidStatement("column", word=decode_name(str(error))[:200]) from None
+        word = re.sub(r"[^':]*(?:'(.*?)' (?:could|due).*|: (.*))", r"\1\2", str(error)).strip('"')
+        raise InvalidStatement("column", word=decode_name(word)[:200]) from None
     for column in found.find_all(exp.Column):
         query = None if column.table else column.find_ancestor(exp.Query)
         if query is not None:
