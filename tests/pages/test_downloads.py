@@ -210,6 +210,18 @@ def test_a_wrong_parameter_is_named(client: Client, resource: Resource) -> None:
     assert "<b>" not in response.content.decode()
 
 
+def test_an_unknown_format_is_answered_by_those_that_exist(
+    client: Client, resource: Resource
+) -> None:
+    address = f"/en/datastore/dump/{resource.pk}"
+    response = open_as(client, address, BROWSERS["Chrome"], format="exe", limit="x")
+
+    text = extract_text(response)
+    assert response.status_code == 409
+    assert "There is no such format. The formats are: csv, csv-excel, tsv, json, " in text
+    assert "limit: Invalid integer" in text
+
+
 def test_a_private_resource_asks_to_sign_in(client: Client, db: None) -> None:
     resource = make_resource(private=True, title="Secret")
     address = f"/en/datastore/dump/{resource.pk}"

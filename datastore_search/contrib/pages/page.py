@@ -32,8 +32,9 @@ from django.utils.functional import Promise
 from django.utils.html import format_html
 from django.utils.module_loading import import_string
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, pgettext
 
+from ...downloads.formats import formats
 from ...search import ConsistentRead
 from ...web.addresses import find_path, keep_locale, reverse_in_locale
 from ...web.caching import Validators, set_cache_headers
@@ -372,6 +373,10 @@ def explain_failure(request: HttpRequest, response: Any, error: Mapping[str, Any
     with translation.override(response["Content-Language"]):
         forget_unreadable_user(request)
         status = HTTPStatus(response.status_code)
+        if "format" in error and request.GET.get("format") not in formats:
+            text = _("There is no such format. The formats are: %(formats)s.")
+            names = pgettext("list", ", ").join(formats)
+            error = {**error, "format": text % {"formats": names}}
         message = "\n".join(
             # These name nothing that a person has typed.
             str(message) if name in ("message", "query", "format") else f"{name}: {message}"
