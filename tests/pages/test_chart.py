@@ -553,7 +553,7 @@ def test_only_the_largest_groups_are_shown(
     assert names == ["title 59", "title 58", "others"]
     assert sum(figures) == sum(range(60))
     text = extract_text(response)
-    assert "The highest is 59 (river, title 59), the lowest 0 (lake, title 0)." in text
+    assert "The highest single value is 59 (river, title 59), the lowest 0 (lake, title 0)." in text
     text_of_others = (
         "2 of 60 values of title are shown. The figures of the others lie between 0 and 57."
     )

@@ -194,7 +194,7 @@ def test_series_are_the_largest_and_the_others_are_the_rest(
         rest = sum(pair for (each, _key), pair in pairs.items() if each == year) - sum(expected)
         assert row[1:9] == [show(each) for each in [*expected, rest]]
     text = extract_text(response)
-    assert f"The highest is {show(max(pairs.values()))} (" in text
+    assert f"The highest single value is {show(max(pairs.values()))} (" in text
     assert f"the lowest {show(min(pairs.values()))} (" in text
     low, high = show(min(others)), show(max(others))
     said = f"are shown. The figures of the others lie between {low} and {high}."

@@ -487,6 +487,11 @@ class Chart(QuestionDrawing[ChartQuery, ChartData]):
             )
             figures = {"highest": self.write(highest), "lowest": self.write(lowest)}
             text = _("The highest is %(highest)s (%(group)s), the lowest %(lowest)s (%(other)s).")
+            if chart.split:  # bars on each other are higher
+                text = _(
+                    "The highest single value is %(highest)s (%(group)s), the lowest %(lowest)s"
+                    " (%(other)s)."
+                )
             yield compose_phrase(text, group=group, other=other, **figures)
         groups = data.group_count, data.group_total, data.extremes_of_hidden_groups
         named = sum(value.key != OTHERS for value in data.series)
