@@ -12,6 +12,7 @@ from selenium.webdriver.common.by import By
 
 from datastore_search.contrib.pages import head
 from datastore_search.contrib.pages.head import render_markdown
+from datastore_search.contrib.pages.question import PAGE_SIZES
 from datastore_search.models import Resource
 
 from ..files.builders import make_loaded_resource
@@ -154,6 +155,12 @@ def test_a_record_is_a_card_on_a_phone(browser: Chrome, page: str) -> None:
     assert not browser.execute_script("return document.querySelector('thead').checkVisibility()")
     assert {*browser.execute_script(COUNT_LINES)} == {MAX_CARD_LINES}
     assert measure_overflow(browser) <= 0
+
+    browser.get(f"{page}?sort=budget+desc")
+    assert max(browser.execute_script(COUNT_LINES)) == MAX_CARD_LINES + 1
+    budgets = browser.find_elements(By.CSS_SELECTOR, "td[data-n='budget']")
+    assert all(each.is_displayed() for each in budgets)
+    assert len(budgets) == PAGE_SIZES[0]
 
 
 def test_a_copied_table_is_pasted_as_a_table(browser: Chrome, page: str) -> None:

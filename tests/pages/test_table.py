@@ -51,7 +51,7 @@ def test_the_name_of_a_record_leads_to_its_page(client: Client, db: None) -> Non
     page = open_page(client, resource, {"sort": "kind"})
 
     assert '<td class=h><a href="r/1/?sort=kind&amp;at=1">&lt;b&gt;</a>' in page
-    assert re.search(r'<th scope=row>1<td data-l="kind"><i>sea</i><td class=h>', page)
+    assert re.search(r'<th scope=row>1<td class=s data-l="kind"><i>sea</i><td class=h>', page)
     assert '<th scope=row><a href="r/2/?sort=kind&amp;at=2">2</a>' in page
     assert '<td class="e h">–' in page
     assert "<th scope=col class=h>" in page
@@ -70,6 +70,15 @@ def test_a_table_without_names_has_its_first_text_pinned(client: Client, db: Non
     assert '<th scope=col class=p><button form=ask name=set value="sort=kind">' in page
     assert '<td class=p data-l="kind"><i>sea</i>' in page
     assert '<td class="e p">–' in page
+
+
+def test_the_cells_of_fields_that_sort_have_a_class_for_narrow_screens(
+    client: Client, db: None
+) -> None:
+    resource = make_loaded_resource("name,n,kind\na,1,x\nb,2,y\n")
+    page = open_page(client, resource, {"sort": "n desc,name"})
+
+    assert re.findall(r"<td (class=\w)", page) == ["class=h", "class=s"] * 2
 
 
 # Headings -----------------------------------------------------------------------------------------

@@ -315,8 +315,9 @@ def read_record_table(
     search = replace(query.search, limit=query.size, offset=offset, fields=tuple(fields))
     address = query.query_string.remove(EMBED)
 
+    sorting = {each.field: " class=s" for each in query.search.sort}  # on a narrow screen, too
     attributes = {
-        each: SafeString(" class=p" if each.mark == "p" else "")
+        each: SafeString({"h": "", "p": " class=p"}.get(each.mark, sorting.get(each.name, "")))
         + format_html(
             " class=h" if each.mark == "h" else ' data-{}="{}"',
             {"number": "n", "moment": "m"}.get(each.kind, "l"),
