@@ -109,6 +109,47 @@ def test_a_menu_of_a_heading_lies_over_the_records(browser: Chrome, page: str) -
             wait_until(browser, lambda: browser.execute_script(IS_ONE_MENU_IN_TABLE))
 
 
+def test_right_to_left_the_menu_of_a_number_and_a_short_description_begin_at_the_right(
+    browser: Chrome, page: str, sample: Resource
+) -> None:
+    Resource.objects.filter(pk=sample.pk).update(description="Short", content_language="en")
+    set_size(browser, 1440, 900)
+    browser.get(page.replace("/en/", "/ar/"))
+
+    directions, title, description = browser.execute_script(
+        "const right = (name) => document.querySelector(name).getBoundingClientRect().right;"
+        "return [[...document.querySelectorAll('thead ul')].map("
+        "  (menu) => getComputedStyle(menu).direction),"
+        "  right('#title'), right('.datastore-description p')]"
+    )
+    assert set(directions) == {"rtl"}
+    assert description == title
+
+
+def test_no_sign_between_facts_is_shown_at_the_edge_of_a_line(browser: Chrome, page: str) -> None:
+    set_size(browser, 360, 900)
+    browser.get(page)
+
+    # The sign is left of its fact: left of the list, which cuts it off, or beside another fact.
+    lefts, overflow = browser.execute_script(
+        "const list = document.querySelector('.datastore-facts');"
+        "const left = list.getBoundingClientRect().left;"
+        "return [[...list.children].filter((each) => each.checkVisibility()).map((each) =>"
+        "  Math.round(each.getBoundingClientRect().left - left)), getComputedStyle(list).overflow]"
+    )
+    assert lefts.count(0) > 1
+    assert overflow == "clip"
+
+
+def test_on_a_phone_a_choice_of_the_order_is_wide_enough(browser: Chrome, page: str) -> None:
+    set_size(browser, 360, 900)
+    browser.get(page.replace("/en/", "/de/"))
+    browser.execute_script("document.querySelector('#sort').closest('.datastore-menu').open = true")
+
+    assert browser.find_element(By.ID, "sort").size["width"] >= 120
+    assert measure_overflow(browser) == 0
+
+
 def test_the_focus_of_a_tab_is_whole(browser: Chrome, page: str) -> None:
     browser.get(page)
     tab_to(browser, ".datastore-tabs a")
@@ -237,6 +278,23 @@ def mixed(transactional_db: None) -> Iterator[Resource]:
     )
     resource = make_loaded_resource(f"kind,n,day,open,نوع,{'x' * 63}\n{rows}", title="Khảo sát")
     yield resource
+    Resource.objects.all().delete()
+
+
+def test_on_a_phone_a_long_value_does_not_cover_its_label(
+    browser: Chrome, live_server: Any, transactional_db: None
+) -> None:
+    regions = ("Trung du và miền núi phía Bắc nước ta", "Đồng bằng sông Hồng và vùng ven biển")
+    rows = "".join(f"{n},{regions[n % 2]}\n" for n in range(40))
+    resource = make_loaded_resource(f"n,Vùng kinh tế – xã hội\n{rows}")
+    set_size(browser, 360, 740)
+    browser.get(f"{live_server.url}/ar/datastore/{resource.pk}/")
+
+    room = browser.execute_script(
+        "const value = document.querySelector('td > i'), cell = value.parentElement;"
+        "return cell.getBoundingClientRect().right - value.getBoundingClientRect().right"
+    )
+    assert room > MAX_LABEL_WIDTH
     Resource.objects.all().delete()
 
 
