@@ -249,6 +249,12 @@ def test_each_condition_is_a_chip_whose_button_removes_it(
         assert sorted(parse_qsl(urlsplit(address).query)) == sorted(kept)
 
 
+def test_a_chip_has_a_wrong_value_as_it_was_typed(client: Client, resource: Resource) -> None:
+    response = open_page(client, resource, {"to.seen": "31.31.2020"}, "de")
+
+    assert list(list_chips(response)) == ["seen ≤ 31.31.2020"]
+
+
 def test_links_of_the_api_work_and_become_chips(client: Client, resource: Resource) -> None:
     filters = {
         "stage": ["active", "planned"],

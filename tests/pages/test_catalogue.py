@@ -38,6 +38,12 @@ def test_an_entry_describes_a_resource(client: Client, no_resource: None) -> Non
     assert "Loaded on" in page
 
 
+def test_the_markdown_of_a_description_is_rendered(client: Client, no_resource: None) -> None:
+    make_resource(name="waters", description="Levels of **three** stations")
+
+    assert "Levels of <strong>three</strong> stations" in client.get(PATH).content.decode()
+
+
 def test_what_was_never_loaded_is_not_listed(client: Client, no_resource: None) -> None:
     Resource.objects.create(name="empty")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from importlib.util import find_spec
 from typing import Any, cast
 
@@ -98,7 +98,8 @@ def build_chips(query: PageQuery, columns: Iterable[Column]) -> list[Chip]:
         name, operator = condition.field.name, OPERATORS[condition.operator]
         for value in condition.values:
             parts = value.split(VALUE_SEPARATOR) if operator.operand is Operand.LIST else [value]
-            shown = [_mark(by_name, name, _shorten(part.strip())) for part in parts]
+            mark = mark_text if condition.error else partial(_mark, by_name, name)
+            shown = [mark(_shorten(part.strip())) for part in parts]
             if field_types[condition.field.type].is_boolean:
                 shown = [mark_text(str(YES_OR_NO.get(value, _shorten(value))))]
             is_choice = operator.operand is Operand.BOOLEAN

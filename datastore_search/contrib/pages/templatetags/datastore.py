@@ -26,7 +26,7 @@ from ....web.errors import REPORTED_ERRORS, describe_error
 from ..charts.chart import Chart
 from ..columns import build_columns, choose_columns
 from ..drawings import QuestionDrawing
-from ..head import build_chips
+from ..head import build_chips, render_markdown
 from ..maps.map import Map
 from ..page import reverse_first
 from ..question import PAGE_SIZES, PageQuery, PageQueryParser, QueryString
@@ -48,6 +48,7 @@ register = template.Library()
 register.filter("format_count", format_count)
 register.filter("group_digits", group_digits)
 register.filter("format_day", format_day, expects_localtime=True)
+register.filter("render_markdown", render_markdown)
 
 
 @register.simple_tag
