@@ -299,7 +299,7 @@ def test_tables_that_are_not_asked_are_told(
 
     assert (result["count"], result["contents_complete"]) == (0, False)
     page = client.get("/en/datastore/?q=hương").content.decode()
-    assert "The records of some tables were not searched." in page
+    assert "The records of some tables were not searched in time." in page
 
 
 @pytest.mark.usefixtures("birds", "rivers")
