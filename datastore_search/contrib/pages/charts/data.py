@@ -10,6 +10,7 @@ from decimal import MAX_EMAX, Context, Decimal
 from functools import reduce
 from typing import cast
 
+from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -497,7 +498,7 @@ def _mark_incomplete(
         day = moment and f"{format_day(moment)} {moment:%H:%M}".removesuffix(" 00:00")
         for key in marked if day else ():
             value = values[key]
-            said = text % {"period": value.label, "day": day}
+            said = capfirst(text % {"period": value.label, "day": day})
             values[key] = replace(value, incomplete=f"{value.incomplete} {said}".lstrip())
 
 
