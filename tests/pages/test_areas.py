@@ -134,6 +134,7 @@ def test_figures_are_those_of_charts(
         ("vnm fra", "en", {"Vietnam", "France"}),
         ("NGA VNM", "en", {"Nigeria", "Vietnam"}),  # Russia is Nga in Vietnamese
         ("Nga Pháp", "vi", {"Nga", "Pháp"}),
+        ("Mỹ VN", "vi", {"Việt Nam"}),  # the code of Malaysia is MY
         ("فرنسا اليابان", "ar", {"فرنسا", "اليابان"}),
         ("MEXIQUE Espana", "de", {"Mexiko", "Spanien"}),
     ],

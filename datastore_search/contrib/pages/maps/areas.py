@@ -52,6 +52,8 @@ from .places import MapQuery, MapReader, Path, list_paths
 #: Areas of a resource, and fields that may name them.
 MAX_AREAS, _MAX_FIELDS = 1_000, 20
 
+_MAX_CODE_LENGTH = 3
+
 #: The share of records with known areas that proposes a map, and that of codes of two letters.
 _MIN_SHARE, _MIN_SHARE_OF_CODES = 0.6, 0.95
 
@@ -154,7 +156,9 @@ def _match(
 
 
 def _fold_name(text: str) -> str:
-    return " ".join(remove_diacritics(text.casefold()).split())
+    """Fold the case of a name, and its accents, unless it would become a code: Mỹ is not MY."""
+    name = " ".join(text.casefold().split())
+    return name if len(name) <= _MAX_CODE_LENGTH else remove_diacritics(name)
 
 
 def propose_areas(read: ConsistentRead, columns: Sequence[Column], profiles: Profiles) -> str:
