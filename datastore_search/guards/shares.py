@@ -380,7 +380,7 @@ class StreamSlot:
     """
     One slot of the streams, each of which holds a file or a snapshot, and under WSGI a thread.
 
-    It is released once: by a call of ``release``, or with the last reference to it.
+    It is released once: by ``release``, or with the last reference to it.
     """
 
     def __init__(self) -> None:
@@ -397,7 +397,11 @@ class StreamSlot:
             if _streams.total() >= conf.MAX_STREAMS:
                 raise TooManyStreams
             _streams[client] += 1
-        self.release = finalize(self, _release, client)
+        self._release = finalize(self, _release, client)
+
+    def release(self) -> None:
+        """Release it now; a reference to this method keeps the slot until then."""
+        self._release()
 
 
 def _release(client: str) -> None:
