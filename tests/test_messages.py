@@ -26,7 +26,10 @@ APPS = {name: folder for name, folder in ALL_APPS.items() if (folder / "locale")
 LOCALES = ("ar", "de", "es", "fr", "pt_BR", "vi")
 CATALOGUES = list(product(APPS, LOCALES))
 KEYWORDS = dict.fromkeys(
-    ("_", "gettext", "gettext_lazy", "ngettext", "ngettext_lazy", "pgettext", "pgettext_lazy")
+    (
+        *("_", "gettext", "gettext_lazy", "gettext_noop", "ngettext", "ngettext_lazy"),
+        *("pgettext", "pgettext_lazy"),
+    )
 )
 #: Functions whose first argument is the context of a message.
 _WITH_CONTEXT = {"pgettext", "pgettext_lazy"}

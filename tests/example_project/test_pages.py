@@ -10,7 +10,7 @@ from django.test import Client
 def test_the_first_page_asks_in_its_language(client: Client) -> None:
     page = client.get("/de/").content.decode()
 
-    assert 'placeholder="Titel und Einträge durchsuchen"' in page
+    assert 'placeholder="Titel, Einträge durchsuchen"' in page
 
 
 def test_an_unknown_address_is_answered_in_its_language(client: Client) -> None:

@@ -244,7 +244,7 @@ def test_the_history_counts_what_was_added_and_changed(
     door.write(stock, [STOCK[0], *records[3:]], "upsert", user)
 
     entry = LogEntry.objects.get(user=user)
-    assert [each.popitem()[1]["object"] for each in json.loads(entry.change_message)] == list("110")
+    assert [each.popitem()[1]["object"] for each in json.loads(entry.change_message)] == list("11")
 
 
 @dataclass(frozen=True)
