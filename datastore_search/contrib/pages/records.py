@@ -201,8 +201,7 @@ def _keep_first(pairs: Iterable[tuple[str, object]]) -> dict[str, object]:
     return members
 
 
-_ELLIPSIS, _CELL, _CELL_TEXT = SafeString("…"), SafeString("<td"), SafeString(">")
-_CATEGORY, _CATEGORY_END = SafeString("<i>"), SafeString("</i>")
+_ELLIPSIS, _CATEGORY_END = SafeString("…"), SafeString("</i>")
 _VISIBLE = re.compile(r"[^\s\x00-\x1f\xad\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]")
 _MARKED = re.compile(r"<mark>(.*?)</mark>")
 
@@ -215,7 +214,7 @@ def _write_cells(
 ) -> tuple[SafeString, list[Column], str]:
     """Write the beginning of values; return the columns that are cut, and the link if not used."""
     cells, cut = SafeString(), list[Column]()
-    for column, (attributes, style) in columns.items():
+    for column, (start, style) in columns.items():
         value = record[column.name]
         if value is None:
             cells += SafeString(
@@ -232,9 +231,9 @@ def _write_cells(
         if column.mark == "h" and link and _VISIBLE.search(text) and not target:
             content, link = format_html('<a href="{}">{}</a>', link, content), ""
         # A sum of safe texts is safe, and hundreds of ``format_html`` take a twentieth of the page.
+        cells += start + content
         if column.is_category:
-            content = _CATEGORY + content + _CATEGORY_END
-        cells += _CELL + attributes + _CELL_TEXT + content
+            cells += _CATEGORY_END
     return cells, cut, link
 
 
@@ -316,8 +315,9 @@ def read_record_table(
     address = query.query_string.remove(EMBED)
 
     sorting = {each.field: " class=s" for each in query.search.sort}  # on a narrow screen, too
-    attributes = {
-        each: SafeString({"h": "", "p": " class=p"}.get(each.mark, sorting.get(each.name, "")))
+    starts = {
+        each: SafeString("<td")
+        + SafeString({"h": "", "p": " class=p"}.get(each.mark, sorting.get(each.name, "")))
         + format_html(
             " class=h" if each.mark == "h" else ' data-{}="{}"',
             {"number": "n", "moment": "m"}.get(each.kind, "l"),
@@ -325,6 +325,7 @@ def read_record_table(
             each.label[:_MAX_CELL_LABEL_LENGTH].strip(),
         )
         + write_language(each.value_language)
+        + SafeString("><i>" if each.is_category else ">")
         for each in columns
     }
     marker, rows = None, []
@@ -340,7 +341,7 @@ def read_record_table(
             column: choose_number_style(column.type, [each[at] for each in digits])
             for at, column in enumerate(numbers)
         }
-        styled = {column: (attributes[column], styles.get(column, PLAIN)) for column in columns}
+        styled = {column: (starts[column], styles.get(column, PLAIN)) for column in columns}
         for place, record in enumerate(map(parse_record, texts), offset + 1):
             link = ""
             if page_path is not None:
