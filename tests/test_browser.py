@@ -142,7 +142,7 @@ def test_a_load_is_watched_until_it_is_ready(
     far = {"state": LoadState.COPYING, "rows_written": 3, "rows_total": 6, "progress": 0.4}
     with hold_job_lock(connection, load.pk):
         Load.objects.filter(pk=load.pk).update(**far)
-        wait_for(browser, "[data-datastore-text]", "3 of 6 records · 40 %")
+        wait_for(browser, "[data-datastore-text]", "3 of 6 records · 40%")
         assert get_text(browser, "[aria-current=step]") == "copying"
         assert browser.find_element(By.TAG_NAME, "progress").get_attribute("value") == "40"
         assert "copying" in get_text(browser, "[role=status]")
