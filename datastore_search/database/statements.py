@@ -56,8 +56,14 @@ def compose(template: LiteralString, *clauses: Clause, **named: Clause) -> Claus
     """Put clauses into a template; one that has a name or a number there may occur repeatedly."""
     placed: Iterable[Clause] = clauses
     if named or "{0}" in template:
-        places = [place for _text, place, *_more in Formatter().parse(template) if place]
-        placed = [named[each] if each in named else clauses[int(each)] for each in places]
+        places = [
+            place for _text, place, *_more in Formatter().parse(template) if place is not None
+        ]
+        given = iter(clauses)  # in order where a place has neither
+        placed = [
+            named[each] if each in named else clauses[int(each)] if each else next(given)
+            for each in places
+        ]
     texts = {name: clause.text for name, clause in named.items()}
     return Clause(
         sql.SQL(template).format(*[clause.text for clause in clauses], **texts),

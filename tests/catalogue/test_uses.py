@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from datetime import date, timedelta
 from threading import enumerate as list_threads
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from django.db import connection
@@ -94,10 +95,11 @@ def test_a_thread_writes_what_is_counted(
 @pytest.mark.usefixtures("counted")
 def test_only_so_many_resources_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(uses, "MAX_COUNTED", 2)
-    for name in "abcab":
-        uses._counts.add(name)  # type: ignore[arg-type]
+    first, second, third = (uuid4() for _number in range(3))
+    for resource_id in (first, second, third, first, second):
+        uses._counts.add(resource_id)
 
-    assert uses._counts._by_resource == {"a": 2, "b": 2}
+    assert uses._counts._by_resource == {first: 2, second: 2}
 
 
 def test_counts_are_added_to_those_of_other_processes(resource: Resource) -> None:
