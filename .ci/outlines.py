@@ -54,6 +54,90 @@ MAX_ZOOM = 6
 
 LANGUAGES = ("en", "ar", "de", "es", "fr", "pt", "vi")
 
+#: Names in tables of the World Bank, the United Nations and newspapers, that Natural Earth lacks.
+OTHER_NAMES = {
+    "AE": ["UAE", "الإمارات"],
+    "BA": ["Bosnia", "Bosnia & Herzegovina"],
+    "BN": ["Brunei Darussalam"],
+    "BO": ["Bolivia (Plurinational State of)", "Bolivia, Plurinational State of"],
+    "BS": ["Bahamas, The"],
+    "BY": ["Weißrussland"],
+    "CD": [
+        "Congo, Dem. Rep.",
+        "Congo (Kinshasa)",
+        "DR Congo",
+        "DRC",
+        "Democratic Republic of Congo",
+    ],
+    "CG": ["Congo", "Congo, Rep.", "Congo (Brazzaville)", "Republic of Congo"],
+    "CH": ["Thụy Sỹ"],
+    "CI": ["Côte d’Ivoire"],
+    "CN": ["Mainland China"],
+    "CZ": ["Séc", "République tchèque", "República Tcheca"],
+    "EG": ["Egypt, Arab Rep.", "جمهورية مصر العربية"],
+    "FM": ["Micronesia, Fed. Sts.", "Micronesia (Federated States of)"],
+    "GB": [
+        "Britain",
+        "Great Britain",
+        "UK",
+        "Anh",
+        "Vương quốc Anh",
+        "Großbritannien",
+        "Gran Bretaña",
+        "Grande-Bretagne",
+        "Grã-Bretanha",
+        "بريطانيا",
+    ],
+    "GM": ["Gambia, The"],
+    "HK": ["China, Hong Kong SAR", "Hong Kong SAR, China"],
+    "IE": ["Republic of Ireland"],
+    "IR": ["Iran, Islamic Rep.", "Iran (Islamic Republic of)", "Iran, Islamic Republic of", "Irã"],
+    "JP": ["Nhật"],
+    "KN": ["St. Kitts and Nevis"],
+    "KP": [
+        "Korea, North",
+        "Korea, Dem. People's Rep.",
+        "Dem. People's Republic of Korea",
+        "Triều Tiên",
+        "Bắc Triều Tiên",
+    ],
+    "KR": ["Korea, South", "Korea, Rep.", "Korea, Republic of"],
+    "LA": ["Lao PDR"],
+    "MD": ["Moldau", "Moldawien"],
+    "MF": ["St. Martin (French part)"],
+    "MK": ["Macedonia", "Republic of Macedonia", "Mazedonien"],
+    "MM": ["Burma", "Myanmar (Burma)", "Birma"],
+    "MO": ["China, Macao SAR", "Macao SAR, China"],
+    "NL": ["Holland", "Netherlands (Kingdom of the)", "The Netherlands", "Holanda"],
+    "PS": ["Palestinian Territories", "State of Palestine"],
+    "RU": ["Federación de Rusia"],
+    "SA": ["Ả Rập Xê Út", "المملكة العربية السعودية"],
+    "SO": ["Somalia, Fed. Rep."],
+    "SY": ["سورية"],
+    "SZ": ["Swaziland"],
+    "TR": ["Türkiye"],
+    "TT": ["Trinidad & Tobago"],
+    "TW": ["Taiwan, Province of China"],
+    "US": [
+        "U.S.",
+        "U.S.A.",
+        "Mỹ",
+        "Vereinigte Staaten von Amerika",
+        "EE. UU.",
+        "EE.UU.",
+        "Estados Unidos de América",
+        "EUA",
+        "أمريكا",
+        "الولايات المتحدة الأمريكية",
+    ],
+    "VA": ["Holy See"],
+    "VC": ["St. Vincent and the Grenadines"],
+    "VE": ["Venezuela, RB", "Venezuela (Bolivarian Republic of)"],
+    "VI": ["U.S. Virgin Islands", "Virgin Islands (U.S.)"],
+    "VN": ["Vietnã"],
+    "YE": ["Yemen, Rep."],
+}
+
 Position = tuple[float, float]
 
 
@@ -289,6 +373,7 @@ def list_areas(atlas: str, countries: str) -> list[tuple[dict[str, str], list[li
         known |= {language: each[f"NAME_{language.upper()}"] for language in LANGUAGES[1:]}
         # Names that are in use beside the first one.
         others = {each[name] for name in ("NAME", "NAME_EN", "NAME_LONG", "ADMIN", "FORMAL_EN")}
+        others |= {*OTHER_NAMES.get(code, ())}
         known |= {f"other{n}": name for n, name in enumerate(sorted(others - {known["en"], ""}))}
         found[code] = known, rings
     return list(found.values())

@@ -19,6 +19,7 @@ from selenium.webdriver.support.ui import WebDriverWait
 from datastore_search.contrib.pages.maps import areas
 from datastore_search.models import Resource
 
+from ..builders import make_resource
 from ..files.builders import load_csv, make_loaded_resource
 from .conftest import list_violations
 from .parsing import extract_text, parse_drawing, parse_table
@@ -109,6 +110,14 @@ def test_values_that_name_countries_have_a_map(client: Client, db: None) -> None
     ]
 
 
+def test_records_with_an_empty_text_and_without_one_are_counted(client: Client, db: None) -> None:
+    resource = make_resource('n,country\n1,France\n2,""\n3,""\n4,\n5,\n6,\n')
+
+    text = extract_text(open_areas(client, resource, {"by": "country"}))
+
+    assert "Records that name no known area: 5 (" in text
+
+
 @pytest.mark.parametrize(
     ("figure", "expected"),
     [
@@ -127,6 +136,10 @@ def test_figures_are_those_of_charts(
     assert parse_table(response)[1:] == expected  # of several spellings, only a sum is known
 
 
+#: Countries that are often called otherwise.
+UNOFFICIAL = {"United Kingdom", "Myanmar", "Turkey", "Democratic Republic of the Congo"}
+
+
 @pytest.mark.parametrize(
     ("values", "language", "found"),
     [
@@ -134,7 +147,8 @@ def test_figures_are_those_of_charts(
         ("vnm fra", "en", {"Vietnam", "France"}),
         ("NGA VNM", "en", {"Nigeria", "Vietnam"}),  # Russia is Nga in Vietnamese
         ("Nga Pháp", "vi", {"Nga", "Pháp"}),
-        ("Mỹ VN", "vi", {"Việt Nam"}),  # the code of Malaysia is MY
+        ("Mỹ VN", "vi", {"Hoa Kỳ", "Việt Nam"}),  # the code of Malaysia is MY
+        ("UK Burma Turkiye DRC", "en", UNOFFICIAL),
         ("فرنسا اليابان", "ar", {"فرنسا", "اليابان"}),
         ("MEXIQUE Espana", "de", {"Mexiko", "Spanien"}),
     ],

@@ -237,7 +237,7 @@ def read_area_figures(read: ConsistentRead, query: Query, chart: ChartQuery) -> 
     ranked = sorted(groups, key=sizes.__getitem__, reverse=True)
     shown = tuple(groups[area] for area in ranked)
     levels, legend = _classify([each.points[0] for each in shown])
-    unknown = [row for text, row in named.items() if text not in found]
+    unknown = [row for row in rows if str(row.key or "") not in found]
     return AreaFigures(
         ChartData(chart, shown, (Value(),), len(shown), 1),
         [*ranked, *(area for area in areas if area not in groups)],
