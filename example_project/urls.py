@@ -11,7 +11,7 @@ from drf_spectacular.views import SpectacularSwaggerSplitView
 
 from datastore_search.contrib.openapi.views import SchemaView
 from datastore_search.contrib.pages.page import PageView
-from datastore_search.messages.numbers import format_count
+from datastore_search.messages.texts import format_count
 from datastore_search.models import Resource
 from datastore_search.urls import api_urlpatterns
 from datastore_search.web.addresses import reverse_in_locale

@@ -208,7 +208,7 @@ def test_a_warm_page_runs_few_functions_in_few_files() -> None:
     def ask() -> None:
         assert Client().get(f"/en/datastore/{resource.pk}/?q=river").status_code == 200
 
-    check_calls(ask, 288, 54)
+    check_calls(ask, 285, 52)
 
 
 def check_calls(ask: Callable[[], None], max_functions: int, max_files: int) -> None:

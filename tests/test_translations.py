@@ -191,7 +191,7 @@ def test_pages_and_datasets_have_the_texts_of_the_language(translated: Resource)
     assert '<h1 id="title"><bdi>Rivières</bdi>' in page
     assert "<p>Leurs niveaux</p>" in page
     assert "<bdi>Gare</bdi>" in page
-    assert "<bdi>Gare</bdi><small>contient</small></label>" in page
+    assert "<bdi>Gare</bdi><small>contient</small><input" in page
     # The notes are English.
     about = client.get(f"/fr/datastore/{translated.pk}/about/").content.decode()
     assert '<bdi lang="en" dir="ltr">Where</bdi>' in about

@@ -27,7 +27,7 @@ from django.utils.translation.trans_real import get_languages
 
 from ..database.server import list_search_languages
 from ..database.tables import WEIGHTS
-from ..messages.bidi import show_bidi_controls
+from ..messages.texts import show_bidi_controls
 from ..models import Field, IndexKind, Resource
 from ..web.languages import get_own_name
 

@@ -23,8 +23,7 @@ from django.utils.translation import gettext_lazy as _
 from ..database.statements import begin_write_transaction
 from ..database.tables import measure_record_tables
 from ..messages.availability import WriteBlocked
-from ..messages.bidi import show_bidi_controls
-from ..messages.numbers import format_count
+from ..messages.texts import format_count, show_bidi_controls
 from ..models import Alias, Field, Resource
 from .forms import ABOUT, OPENED, FieldForm, ResourceForm, get_shown_rows, split_fields
 from .parts import get_page_address, parts

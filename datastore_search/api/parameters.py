@@ -33,7 +33,6 @@ from ..field_types import NotOfType, dump_json, field_types, is_storable, refuse
 from ..field_types.numbers import NUMBER
 from ..filters import MAX_SUBSTRINGS, MAX_WORDS, MIN_SUBSTRING_LENGTH
 from ..filters.names import SortKey, parse_sort_key, split_names, unquote_name
-from ..messages.numbers import format_count
 from ..messages.requests import (
     JsonTooDeep,
     MalformedJson,
@@ -42,6 +41,7 @@ from ..messages.requests import (
     UnreadableText,
 )
 from ..messages.search import InvalidSort
+from ..messages.texts import format_count
 from ..search import AnswerMember
 from .envelope import MAX_REPORTED_ERRORS
 
@@ -93,7 +93,9 @@ def parse_json(text: str, max_values: int = MAX_JSON_VALUES) -> object:
     try:
         return _DECODER.decode(text)
     except (ValueError, ArithmeticError) as error:
-        raise MalformedJson(reason=str(error)[:200]) from None
+        is_number = isinstance(error, ArithmeticError) or "digits" in str(error)  # of Python's
+        reason = gettext("a number has too many digits") if is_number else str(error)[:200]
+        raise MalformedJson(reason=reason) from None
     except RecursionError:
         raise JsonTooDeep(most=MAX_JSON_DEPTH) from None
 

@@ -49,7 +49,7 @@ def _build_list_type(
                 raise_unknown_notation(value)
             try:
                 given = json.loads(value, parse_float=Decimal, parse_constant=str)  # NaN
-            except (ValueError, RecursionError):
+            except (ValueError, ArithmeticError, RecursionError):
                 raise_unknown_notation(value)  # PostgreSQL's list with bounds, as [1:2]={7,8}
         if not isinstance(given, Sequence) or any(
             isinstance(each, list | Mapping) for each in given

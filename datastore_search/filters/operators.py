@@ -41,8 +41,8 @@ from ..field_types import (
     parse_values,
 )
 from ..field_types.json_values import EXACT
-from ..messages import shorten
 from ..messages.search import InvalidFilterOperand, InvalidFilterValue
+from ..messages.texts import shorten
 from .names import ID
 from .places import PlaceFields
 from .words import WITHOUT_ACCENTS, build_pattern, compile_candidates, fold_case, remove_diacritics

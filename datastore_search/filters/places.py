@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from ..field_types import field_types
-from ..messages import shorten
 from ..messages.parameters import UnknownField
 from ..messages.search import UnsuitablePlaceField
+from ..messages.texts import shorten
 from .words import remove_diacritics
 
 MAX_LATITUDE, MAX_LONGITUDE = 90, 180

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 from django.utils.functional import Promise
 
-from .bidi import show_bidi_controls
+from .texts import shorten
 
 #: Characters of a parameter that a message repeats.
 _MAX_SHOWN_LENGTH = 300
@@ -24,16 +24,9 @@ def render_message(template: str | Promise, parameters: Mapping[str, object]) ->
 
     What cannot be written becomes “�”.
     """
-    shown = {
-        name: show_bidi_controls(shorten(str(value), _MAX_SHOWN_LENGTH))
-        for name, value in parameters.items()
-    }
+    shown = {name: shorten(str(value), _MAX_SHOWN_LENGTH) for name, value in parameters.items()}
     text = str(template) % shown
     return text.encode(errors="replace").decode().replace("\0", "�")
-
-
-def shorten(text: str, max_length: int) -> str:
-    return text if len(text) <= max_length else f"{text[:max_length]}…"
 
 
 class DatastoreError(Exception):

@@ -11,7 +11,7 @@ from django.core.exceptions import ValidationError
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
-from ..messages.bidi import show_bidi_controls
+from ..messages.texts import show_bidi_controls
 from ..messages.writing import InvalidAlias
 from .base import PrimaryModel, parse_resource_id
 

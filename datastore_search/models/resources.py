@@ -24,8 +24,8 @@ from ..database.statements import begin_write_transaction
 from ..database.tables import WEIGHTS, has_table
 from ..field_types import field_types
 from ..messages.access import UnknownResource
-from ..messages.bidi import show_bidi_controls
 from ..messages.search import SubstringsNotSupported, UnknownLanguage
+from ..messages.texts import show_bidi_controls
 from .aliases import MAX_ALIAS_LENGTH, Alias, validate_free_name
 from .base import GuardedModel, PrimaryManager, PrimaryModel, ReportedQuerySet, parse_resource_id
 from .object_permissions import Permitted, find_permitted

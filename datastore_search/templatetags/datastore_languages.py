@@ -10,7 +10,7 @@ from __future__ import annotations
 from django import template
 from django.template.defaultfilters import stringfilter
 
-from ..messages.bidi import show_bidi_controls
+from ..messages.texts import show_bidi_controls
 from ..web.languages import write_attributes
 
 register = template.Library()

@@ -138,10 +138,6 @@ def find_path(request: HttpRequest | Request, name: str, *arguments: object) -> 
         return ""
 
 
-def find_search_path(request: HttpRequest) -> str:
-    return find_path(request, "action", "datastore_search")
-
-
 def keep_locale(request: HttpRequest | Request, path: str) -> str:
     script = get_script_prefix()
     resolved = script + request.path_info.split("/", 2)[1]

@@ -52,13 +52,15 @@ def get_own_name(language: str) -> str:
         return str(dict(settings.LANGUAGES).get(language, language))
 
 
-def write_attributes(language: str) -> SafeString:
-    """Write ``lang`` and ``dir``; nothing in the page's language, or an unknown one."""
-    return _write_attributes(language) if is_foreign(language) else SafeString("")
+def write_attributes(language: str, *, has_direction: bool = True) -> SafeString:
+    """Write ``lang``, and ``dir`` if wanted; nothing in the page's language, or an unknown one."""
+    if not is_foreign(language):
+        return SafeString("")
+    return _write_attributes(language, has_direction=has_direction)
 
 
 @lru_cache(1_000)
-def _write_attributes(language: str) -> SafeString:
-    direction = find_direction(language)
+def _write_attributes(language: str, *, has_direction: bool) -> SafeString:
+    direction = find_direction(language) if has_direction else ""
     written = format_html(' dir="{}"', direction) if direction else ""
     return format_html(' lang="{}"{}', language, written)

@@ -315,10 +315,12 @@ class Writer:
 
         Rows whose key exists are updated (upsert) or skipped (insert).
 
-        Raises: Django's ``IntegrityError`` when two rows have the same key.
+        Raises: Django's ``IntegrityError``, or ``KeyNotUnique``, when two rows have the same key.
         """
         self._is_changed, table = True, RecordTable(self._connection, self.resource)
         if method is Method.UPSERT:
+            if table.has_repeated_keys(rows):
+                raise KeyNotUnique
             self.counts["updated"] += table.update(rows)
         self.counts["added"] += table.insert(rows, names)
 

@@ -37,9 +37,9 @@ from ..field_types import (
 )
 from ..filters import Clause
 from ..filters.names import ID
-from ..messages import shorten
 from ..messages.access import UnknownResource
 from ..messages.parameters import InvalidParameters
+from ..messages.texts import shorten
 from ..messages.writing import (
     DuplicateKey,
     InvalidKey,
@@ -179,6 +179,9 @@ _COUNT_KNOWN = (
     " ROW(%s::jsonb || rows.members))) FROM {rows} JOIN {table} AS record ON {same}"
 )
 
+#: A key that several rows have: of these, an update would use any.
+_FIND_REPEATED = "SELECT 1 FROM {rows} GROUP BY {key} HAVING count(*) > 1 LIMIT 1"
+
 #: The record that has the key of a row, and the first row with this key.  Nulls equal nothing.
 _FIND = (
     "SELECT rows.number, record._id, CASE num_nulls({key})"
@@ -261,6 +264,9 @@ class RecordTable:
         nulls = json.dumps({**self._nulls, **dict.fromkeys(names)})
         parameters = [nulls, nulls, *rows.parameters]
         return execute(self._connection, self._build(_COUNT_KNOWN, rows), parameters)[0]
+
+    def has_repeated_keys(self, rows: Clause) -> bool:
+        return bool(execute(self._connection, self._build(_FIND_REPEATED, rows), rows.parameters))
 
     def insert(self, rows: Clause, names: Collection[str]) -> int:
         """Add the rows whose key no record has, in order; ``names`` are of the fields of all."""

@@ -170,6 +170,11 @@ def test_moments_have_the_bins_of_facets(
             ['"{""a"": 1.5}"', '"{""a"": 1.5}"'],
             {"distinct": 1, "top": [{"value": {"a": 1.5}, "count": 2}]},
         ),
+        (
+            "json",
+            ['"""NaN"""', '"""NaN"""', '"""[x"""', '"""[x"""'],
+            {"distinct": 2, "top": [{"value": "NaN", "count": 2}, {"value": "[x", "count": 2}]},
+        ),
         ("_int4", ['"[1, 2]"', '"[1,2]"'], {"distinct": 1, "top": [{"value": [1, 2], "count": 2}]}),
     ],
 )

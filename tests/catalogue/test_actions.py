@@ -255,6 +255,7 @@ def test_lists_have_members_in_order(client: Client, water: Resource, roads: Res
         ({"fq": "metadata_modified:[NOW-1MONTH/DAY TO *]"}, ["roads", "water"]),
         ({"fq": "metadata_modified:[NOW/YEAR-2YEARS TO NOW-1DAY]"}, []),
         ({"fq": "-metadata_modified:{* TO NOW-1HOUR}"}, ["roads", "water"]),
+        ({"fq": f"metadata_modified:[0001-01-01{5 * '-900YEARS'} TO *]"}, ["roads", "water"]),
         (
             {"fq": "metadata_created:{2020-01-01T00:00:00Z+1YEAR/DAY TO NOW+1MINUTE]"},
             ["roads", "water"],
@@ -364,6 +365,7 @@ def test_values_are_counted(client: Client, water: Resource, roads: Resource) ->
         ("fq", "metadata_modified:[NOW-DAYS TO *]"),
         ("fq", "metadata_modified:[NOW/7DAYS TO *]"),
         ("fq", "metadata_modified:[NOW-9999YEARS TO *]"),
+        ("fq", "metadata_modified:[NOW-901YEARS TO *]"),
         ("fq", "metadata_modified:[-7DAYS TO *]"),
         ("fq", "metadata_modified:{2024-01-01}"),
         ("fq", "name:r*s"),

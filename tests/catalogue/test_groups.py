@@ -440,6 +440,26 @@ def test_what_names_an_organization_waits_for_its_purge(
     assert not Dataset.objects.exclude(owner_org=None).exists()
 
 
+@pytest.mark.django_db(transaction=True)
+def test_a_dataset_does_not_replace_one_that_is_added_just_now(token: str) -> None:
+    own = "46105e8a-4a6f-4e21-8889-c6f8cb88c1bd"
+
+    def create() -> None:
+        with closing(connection):
+            error = call(token, "package_create", 409, id=own, name="new")
+            assert error["id"] == ["Invalid id provided"]
+
+    with ThreadPoolExecutor() as pool:
+        with transaction.atomic():
+            lock_aliases(connection)  # as a request that names a dataset
+            creating = pool.submit(create)
+            wait_for_lock()
+            Dataset.objects.create(pk=own, name="first", members={})
+        creating.result()
+
+    assert Dataset.objects.get(pk=own).name == "first"
+
+
 # In the admin -------------------------------------------------------------------------------------
 
 

@@ -14,7 +14,7 @@ from datastore_search.contrib.catalogue.models import Dataset
 from datastore_search.contrib.catalogue.resources import MAX_MEMBERS_BYTES
 from datastore_search.contrib.catalogue.sync import sync_dataset
 from datastore_search.database.statements import fetch_column
-from datastore_search.models import Alias, Resource
+from datastore_search.models import Alias, Resource, TableVersion
 
 from ..builders import (
     act,
@@ -288,6 +288,16 @@ def test_a_private_dataset_has_private_resources(
     assert act(client, "datastore_search", {"resource_id": table}).status_code == 200
 
 
+def test_a_table_is_answered_to_be_as_private_as_its_dataset(
+    client: Client, token: str, gauges: dict[str, Any]
+) -> None:
+    run(client, "package_patch", {"id": "gauges", "private": True}, token)
+
+    for sent in ({"resource": {"package_id": "gauges"}}, {"id": gauges["resources"][1]["id"]}):
+        more = {"fields": [{"id": "a"}], "private": False, "force": True}
+        assert run(client, "datastore_create", {**sent, **more}, token)["private"] is True
+
+
 def test_a_private_dataset_without_resources_is_seen_with_the_permission(
     client: Client, token: str
 ) -> None:
@@ -328,6 +338,43 @@ def test_pages_and_dcat_have_the_address_of_a_resource_without_a_table(
     assert f"dcat:accessURL <{link['url']}>" in turtle
     assert "<https://www.iana.org/assignments/media-types/application/pdf>" in turtle
     assert link["id"] not in client.get("/en/datastore/sitemap.xml").content.decode()
+
+
+def test_a_table_that_is_sent_back_as_it_was_shown_follows_its_records(
+    client: Client, token: str, gauges: dict[str, Any]
+) -> None:
+    table = gauges["resources"][1]
+    TableVersion.objects.filter(resource=table["id"]).update(fingerprint="digest")
+    resource = {**table, "hash": "digest", "description": "new"}
+    sent = {**gauges, "private": True, "resources": [gauges["resources"][0], resource]}
+    run(client, "package_update", sent, token)
+    revised = {"match__name": "gauges", "update__resources__0__description": "new"}
+    run(client, "package_revise", revised, token)
+    run(client, "resource_update", run(client, "resource_show", {"id": table["id"]}, token), token)
+    TableVersion.objects.filter(resource=table["id"]).update(fingerprint="other")
+
+    sent = {"resource_id": table["id"], "method": "insert", "records": [{"a": 2}], "force": True}
+    run(client, "datastore_upsert", sent, token)
+
+    shown = run(client, "resource_show", {"id": table["id"]}, token)
+    assert shown["last_modified"] == shown["metadata_modified"]
+    assert shown["hash"] != "digest"
+    sent = {"id": table["id"], "last_modified": "2020-01-02T00:00:00", "hash": "own"}
+    shown = run(client, "resource_patch", sent, token)
+    assert (shown["last_modified"], shown["hash"]) == ("2020-01-02T00:00:00", "own")
+
+
+def test_an_update_without_an_address_keeps_the_type_of_a_file(
+    client: Client, token: str, gauges: dict[str, Any]
+) -> None:
+    sent = {"package_id": "gauges", "name": "a", "url": "data.csv", "url_type": "upload"}
+    made = run(client, "resource_create", sent, token)
+
+    shown = run(client, "resource_update", {"id": made["id"], "name": "b"}, token)
+
+    names = ("url", "url_type", "mimetype", "format")
+    assert made["mimetype"] == "text/csv"
+    assert [shown[name] for name in names] == [made[name] for name in names]
 
 
 def test_the_page_of_a_resource_says_what_its_dataset_says(
@@ -385,6 +432,49 @@ def test_only_users_with_the_permission_publish(
 
     assert run(client, "package_show", {"id": "gauges"}) == gauges
     assert act(client, action, sent, make_user_token("may", *verbs)).status_code == 200
+
+
+@pytest.mark.parametrize("action", ["package_update", "package_patch", "package_revise"])
+def test_whoever_deletes_by_the_state_needs_both_permissions(
+    client: Client, gauges: dict[str, Any], action: str
+) -> None:
+    sent: dict[str, Any] = {"id": "gauges", "title": "New", "state": "deleted"}
+    if action == "package_revise":
+        sent = {"match__name": "gauges", "update": {"title": "New", "state": "deleted"}}
+    for verb in ("change", "delete"):
+        user = make_user_token(verb, "view", verb)
+        check_error(act(client, action, sent, user), 403, "Authorization Error")
+
+    assert run(client, "package_show", {"id": "gauges"}) == gauges
+    run(client, action, sent, make_user_token("may", "view", "change", "delete"))
+    assert Dataset.objects.get(name="gauges").state == "deleted"
+
+
+def test_a_dataset_does_not_reveal_the_organizations_of_hidden_ones(
+    client: Client, token: str
+) -> None:
+    sent = {"name": "hidden", "private": True, "owner_org": "Office of Floods"}
+    hidden = run(client, "package_create", sent, token)["organization"]
+    adder = make_user_token("adder", "add")
+
+    for name, sender in (("first", token), ("second", adder)):
+        sent = {"name": name, "private": sender == token, "owner_org": hidden["name"]}
+        shown = run(client, "package_create", sent, sender)["organization"]
+        assert shown["title"] == (hidden["title"] if sender == token else hidden["name"])
+        assert shown["id"] == hidden["id"]
+
+
+def test_a_deleted_dataset_keeps_the_organization_that_it_is_sent(
+    client: Client, token: str
+) -> None:
+    sent = {"name": "gone", "owner_org": "Office of Floods"}
+    made = run(client, "package_create", sent, token)
+    run(client, "package_delete", {"id": "gone"}, token)
+    shown = run(client, "package_show", {"id": "gone"}, token)
+
+    again = run(client, "package_update", {**shown, "state": "active"}, token)
+
+    assert again["organization"] == made["organization"]
 
 
 @pytest.mark.usefixtures("guardian")

@@ -76,6 +76,7 @@ REFUSED = "refused"
         ("json", Decimal("2.50"), "2.50"),
         ("json", True, "true"),
         ("_text", "x", REFUSED),
+        ("_float8", "[1e99999999999999999999]", REFUSED),
     ],
 )
 def test_a_value_equals_the_stored_form_or_nothing_or_is_refused(

@@ -787,6 +787,8 @@ def test_a_table_without_a_file_has_none_to_send(client: Client, resource: Resou
     path = f"/en/dataset/{resource.pk}/resource/{resource.pk}/download/a.csv"
 
     check_error(client.get(path), 404, "Not Found Error")
+    Resource.objects.filter(pk=resource.pk).update(private=True)
+    check_error(client.get(path), 403, "Authorization Error")
 
 
 # CKAN's loaders -----------------------------------------------------------------------------------

@@ -78,7 +78,7 @@ def test_links_within_an_embedded_table_stay_in_its_frame(client: Client, db: No
 
     assert '<button form=ask name=set value="sort=f19"><bdi>f19</bdi></button>' in page
     path = f"/en/datastore/{resource.pk}/"
-    assert f'<form id="ask" action="{path}" hidden target="_self">' in page
+    assert '<form id="ask" action="./" hidden target="_self">' in page
     assert links["Previous"] == (f"{path}?columns=19&embed=1", "_self")
     assert links["Next"] == (f"{path}?columns=19&embed=1&page=3", "_self")
     assert '<button form=ask name=set value="columns=37">Next columns</button>' in page

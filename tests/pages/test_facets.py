@@ -6,6 +6,7 @@ import html
 import re
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import urljoin
 
 import pytest
 from django.test import Client
@@ -59,16 +60,15 @@ def parse_facets(page: str) -> dict[str, ParsedFacet]:
         facet = found[label] = ParsedFacet()
         for name, value, checked, shown, count in re.findall(
             r'type=checkbox name="(.*?)" value="(.*?)"( checked)?><(?:bdi|em)>(.*?)</(?:bdi|em)>'
-            r"<i>(?:<svg.*?</svg>)?</i><b>(.*?)</b>",
+            r"<i>(?:<svg[^>]*/>)?</i><b>(.*?)</b>",
             part,
         ):
             facet.boxes[html.unescape(f"{name}={value}")] = (
                 f"{html.unescape(shown)} {count}".strip()
             )
             facet.checked += [html.unescape(value)] if checked else []
-        facet.inputs = dict(
-            re.findall(r'<input id="facet-[^"]*" name="([^"]*)" value="([^"]*)"', part)
-        )
+        inputs = r'<input id="facet-[^"]*" name="([^"]*)"(?: value="([^"]*)")?'
+        facet.inputs = dict(re.findall(inputs, part))
         facet.outline = "".join(re.findall('<path d="(.*?)"', part))
         ends = re.findall('<p class="datastore-ends" dir="ltr">(.*?)</p>', part)
         facet.ends = re.findall("<bdi>(.*?)</bdi>", "".join(ends))
@@ -149,7 +149,18 @@ def test_a_category_of_many_values_opens_and_is_searched(client: Client, db: Non
     assert list_hidden(page) == [("facet", "district")]
     assert 'name="find" value="11"' in page
     assert '<a href="?field.b=a" aria-label="Close “district”">×</a>' in get_form(page)
-    assert '/chart/?field.b=a&amp;by=district" aria-label="Chart of “district”"' in page
+    assert '"chart/?field.b=a&amp;by=district" aria-label="Chart of “district”"' in page
+
+
+@pytest.mark.parametrize("page", ["", "chart/", "compare/"])
+def test_a_facet_links_to_its_chart(client: Client, survey: Resource, page: str) -> None:
+    path = f"/en/datastore/{survey.pk}/{page}"
+
+    links = re.findall(
+        'href="([^"?]*)[^"]*" aria-label="Chart of', client.get(path).content.decode()
+    )
+
+    assert {urljoin(path, each) for each in links} == {f"/en/datastore/{survey.pk}/chart/"}
 
 
 def test_a_page_shows_few_facets_and_links_to_the_others(client: Client, db: None) -> None:
@@ -295,12 +306,8 @@ def test_bars_are_as_long_as_their_numbers_and_empty_has_one(client: Client, db:
 
     form = get_form(open_page(client, resource, {"facet": "t"}))
 
-    assert 'viewBox="0 0 75 1"' in form
-    assert re.findall('<rect width="([0-9]+)"', form.partition("</fieldset>")[0]) == [
-        "75",
-        "25",
-        "50",
-    ]
+    widths = re.findall('<svg width="([0-9]+)%"', form.partition("</fieldset>")[0])
+    assert widths == ["100", "33", "67"]
 
 
 def test_values_of_deleted_records_are_gone(client: Client, survey: Resource) -> None:

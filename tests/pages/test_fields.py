@@ -128,7 +128,7 @@ def test_bars_are_to_scale(db: None) -> None:
     page = Client().get(f"/en/datastore/{resource.pk}/about/").content.decode()
 
     (card, _other) = re.findall('<li id="about-.*?</ol>', page, re.DOTALL)
-    widths = re.findall('<rect width="([0-9.]+)%"', card)
+    widths = re.findall('<svg width="([0-9.]+)%"', card)
     assert [float(each) for each in widths] == pytest.approx([39.86, 30.01, 10.2, 19.93], abs=0.05)
     assert '<a dir=auto href="../?empty.t=yes"><bdi>empty</bdi></a>' in card
 
@@ -141,5 +141,5 @@ def test_empty_has_a_bar_beside_a_histogram(db: None) -> None:
 
     (card,) = re.findall('<li id="about-1">.*?</ol>', page, re.DOTALL)
     assert "</figure>" in card
-    assert re.findall('<rect width="([0-9.]+)%"', card) == ["20"]
+    assert re.findall('<svg width="([0-9.]+)%"', card) == ["20"]
     assert '<a dir=auto href="../?empty.n=yes"><bdi>empty</bdi></a>' in card

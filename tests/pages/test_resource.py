@@ -171,7 +171,7 @@ def test_an_invalid_value_is_reported_next_to_its_field(client: Client, db: None
 
         assert response.status_code == 400
         page = response.content.decode()
-        field_id = re.search(rf'id="(field-[^"]*)" name="field\.{name}" value="{value}"', page)
+        field_id = re.search(rf'id="([^"]*)" name="field\.{name}" value="{value}"', page)
         assert field_id
         error = re.search(rf'<p [^>]*id="{field_id[1]}-error" role="alert">(.*?)</p>', page)
         assert error
@@ -188,6 +188,10 @@ REFUSED: list[tuple[str, str]] = [
     ("filters={}&filters=[]", "Give one value only."),
     ("filters={", "The parameter “filters” is not valid JSON."),
     ("filters=1", "The parameter “filters” is not valid JSON."),
+    (
+        r'filters={"title":{"contains":"\u0000"}}',
+        "The text contains a character that cannot be stored.",
+    ),
     ('filters={"stage":{"like":"a"}}', "Unknown operator “like” on field “stage”."),
     ("sort=nope", "Unknown field: “nope”"),
     ("hide=nope", "Unknown field: “nope”"),

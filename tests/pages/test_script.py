@@ -8,6 +8,7 @@ from functools import partial
 from http import HTTPStatus
 from itertools import pairwise
 from typing import Any
+from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 from django.http import HttpRequest, HttpResponse
@@ -160,6 +161,21 @@ def test_a_chosen_value_is_the_whole_one_and_a_typed_word_a_part(
         assert f"{condition}=Place+A" in browser.current_url
         browser.get(page)
     assert list_errors(browser) == []
+
+
+def test_what_is_typed_goes_along_to_another_view(browser: Chrome, page: str) -> None:
+    browser.get(f"{page}?contains.place=A&field.kind=lake")
+    find(browser, ".datastore-search summary").click()
+    place = find(browser, ".datastore-search [name='contains.place']")
+    place.clear()
+    place.send_keys("B")
+    find(browser, ".datastore-search [name='from.no']").send_keys("100")
+
+    browser.find_element(By.LINK_TEXT, "Chart").click()
+
+    wait_until(browser, lambda: "/chart/" in browser.current_url)
+    asked = parse_qsl(urlsplit(browser.current_url).query)
+    assert {*asked} == {("contains.place", "B"), ("field.kind", "lake"), ("from.no", "100")}
 
 
 def test_several_conditions_are_added_at_once(browser: Chrome, page: str, axe: str) -> None:

@@ -93,6 +93,7 @@ def test_the_table_has_the_first_rows(client: Client) -> None:
         ("SELECT a.nothing FROM codes a", "Column “nothing” does not exist here"),
         ('SELECT "it\'s" FROM codes', "Column “it&#x27;s” does not exist here"),
         ("SELECT code FROM codes a JOIN codes b USING (nothing)", "Column “nothing” does not"),
+        ('SELECT * FROM "a\0"', "syntax error at or near “U+0000”"),
     ],
 )
 def test_an_error_is_shown_with_the_word(client: Client, sql: str, message: str) -> None:

@@ -12,8 +12,7 @@ from django.utils import translation
 
 from datastore_search.contrib.pages.records import find_link_target
 from datastore_search.contrib.pages.values import format_number
-from datastore_search.messages.bidi import show_bidi_controls
-from datastore_search.messages.numbers import format_count
+from datastore_search.messages.texts import format_count, show_bidi_controls
 from datastore_search.models import Resource
 
 from ..files.builders import make_loaded_resource
@@ -147,6 +146,10 @@ def test_the_menu_of_a_column_sets_parameters(client: Client, loaded: Resource) 
         ("field.n=1&field.n=2&set=-field.n%3D1", "?field.n=2"),
         ("q=a&set=-q%3Db%26-x", "?q=a"),
         ("set=%26%3D%26x", ""),
+        ("order=amount&sort=code&set=order%3Ddesc", "?sort=amount+desc"),
+        ("order=amount&sort=code&set=order%3D", "?sort=amount"),
+        ("order=amount&sort=code&set=first%3Dcode", "?sort=code&first=code"),
+        ("order=&sort=code&set=order%3Ddesc", ""),
     ],
 )
 def test_a_button_replaces_parameters_of_its_form(

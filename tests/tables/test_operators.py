@@ -99,7 +99,7 @@ def test_the_form_of_a_page_offers_those_with_a_label(
 
     assert page.status_code == 200
     label = str(OPERATORS[name].label)
-    assert f'<option value="{name}">{label}</option>' in unescape(page.content.decode())
+    assert f'<option value="{name}">{label}<' in unescape(page.content.decode())
 
 
 @pytest.mark.parametrize(
@@ -119,7 +119,7 @@ def test_a_new_operator_is_in_the_form_by_its_entry(
     page = client.get(f"/de/datastore/{resource.pk}/", asked).content.decode()
     rows = page.partition("<tbody")[2].partition("</tbody>")[0]
 
-    assert '<option value="new">neu</option>' in page
+    assert '<option value="new">neu<' in page
     assert "Foxes" in rows or "Running" in rows
     assert "No subject" not in rows
 

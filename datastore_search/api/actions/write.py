@@ -232,6 +232,8 @@ def _datastore_create(request: Request, sent: Mapping[str, object]) -> Answer:
     connection = connections[router.db_for_write(Resource)]
     with begin_write_transaction(connection):
         resource = _get_or_add_resource(request, parameters)
+        if "private" in parameters:  # which its dataset decides
+            parameters["private"] = resource.private
         with open_writer(resource, request.user, force=parameters.get("force", False)) as writer:
             # In CKAN's order: fields, keys, aliases, records.
             writer.create(fields, records, delete_others=parameters.get("delete_fields", False))

@@ -22,7 +22,7 @@ from itertools import count as count_up
 from math import isfinite
 from typing import Any
 
-from ...field_types import FieldType
+from ...field_types import FieldType, refuse_constant
 from ...guards.cache import BoundedCache
 from ...search import ConsistentRead, Query, VersionKey, translate_database_errors
 from .engine.columns import Column, quote_text
@@ -140,7 +140,8 @@ def _describe(
 
 #: ``json.loads`` would make one for each value.  A number that a double cannot hold stays a text.
 _DECODER = json.JSONDecoder(
-    parse_float=lambda text: float(text) if Decimal(repr(float(text))) == Decimal(text) else text
+    parse_float=lambda text: float(text) if Decimal(repr(float(text))) == Decimal(text) else text,
+    parse_constant=refuse_constant,
 )
 
 
@@ -150,7 +151,9 @@ def _read_value(kind: FieldType, text: str) -> Any:
         return _DECODER.decode(text) if text[-1:].isdigit() else text
     if len(text) > _MAX_VALUE_LENGTH or not (kind.is_nested or kind.is_boolean):
         return text[:_MAX_VALUE_LENGTH]
-    return _DECODER.decode(text)
+    with suppress(ValueError):  # the text of a JSON string has no quotes
+        return _DECODER.decode(text)
+    return text
 
 
 def _compute_bounds(

@@ -134,13 +134,16 @@ class Readable:
 
 def build_shared_columns(readable: Readable) -> dict[str, Any]:
     """Build what datasets are sorted by, and what they share with a resource."""
+    parts: Any = None
+    if readable.has_portal_datasets:
+        parts = readable.listed.filter(dataset__part_of=OuterRef("pk")).order_by()
+        parts = parts.values("dataset__part_of")
 
     def find_time(field: str, of_resource: str, choose: type[Max | Min]) -> Combinable:
-        if not readable.has_portal_datasets:
+        if parts is None:
             return F(of_resource)
         # PostgreSQL asks the parts only of a dataset that has neither.
-        parts = readable.listed.filter(dataset__part_of=OuterRef("pk")).order_by()
-        times = parts.values("dataset__part_of").annotate(chosen=choose(of_resource))
+        times = parts.annotate(chosen=choose(of_resource))
         return Coalesce(F(field), F(f"resource__{of_resource}"), Subquery(times.values("chosen")))
 
     shown_as: Combinable = F(readable.of_resource("name"))

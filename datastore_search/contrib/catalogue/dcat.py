@@ -14,7 +14,7 @@ from urllib.parse import urlencode
 
 from django.http import HttpRequest
 
-from ...web.addresses import ResourceAddresses, find_search_path
+from ...web.addresses import ResourceAddresses, find_path
 from .models import Dataset, ListedDataset, get_metadata
 from .published import (
     MAX_DESCRIPTION_LENGTH,
@@ -71,7 +71,7 @@ def build_dcat_catalog(request: HttpRequest, page: ListPage) -> dict[str, Any]:
     datasets = [_describe_dataset(request, each, addresses) for each in page.items]
     # The same for all pages and languages.
     identifier, title = build_catalogue_identifier(request), get_site_title()
-    path = find_search_path(request)
+    path = find_path(request, "action", "datastore_search")
     api = {
         "@id": f"{identifier}#api",
         "@type": "dcat:DataService",

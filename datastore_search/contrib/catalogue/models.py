@@ -31,7 +31,7 @@ from django.utils.text import slugify
 from django.utils.timezone import is_naive
 from django.utils.translation import gettext_lazy as _
 
-from ...messages.bidi import show_bidi_controls
+from ...messages.texts import show_bidi_controls
 from ...models import MAX_TITLE_LENGTH, LocalText, Resource, validate_content_language
 from ...models.base import GuardedModel, PrimaryManager
 from ...models.translations import choose_text, validate_translations

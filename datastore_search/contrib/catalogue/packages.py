@@ -17,7 +17,7 @@ from copy import deepcopy
 from functools import partial
 from typing import Any, Final, cast
 
-from django.db import connections, router
+from django.db import IntegrityError, connections, router, transaction
 from django.db.models import Q
 from django.utils import timezone
 from django.utils.functional import Promise
@@ -48,7 +48,8 @@ from .access import lock_changeable
 from .datasets import open_readable_datasets
 from .descriptions import describe_dataset, get_metadata_field
 from .groups import find_groups, find_owner_org
-from .models import MAX_TAGS, Dataset, Group, ListedDataset, Organization, State, build_organization
+from .models import MAX_TAGS, Dataset, Group, ListedDataset, State, build_organization
+from .query import SortTerm
 from .resources import (
     MAX_MEMBERS_BYTES,
     MAX_RESOURCES,
@@ -157,13 +158,6 @@ class ExtrasField(ListField):
         return extras
 
 
-def find_organization(text: str) -> Organization:
-    """Find the organization with an id or a name among those of datasets, or build one."""
-    owned = Q(organization__name=text) | Q(organization__id=text)
-    found = Dataset.objects.filter(owned).values_list("organization", flat=True).first()
-    return Organization(**found) if found else build_organization(text)
-
-
 class PackageName(ActionParameters):
     needed = ("id",)
 
@@ -226,34 +220,47 @@ def _store_dataset(
         if is_complete or member in sent or member in parsed:
             setattr(dataset, column, parsed.get(member, get_metadata_field(column).get_default()))
     dataset.groups = find_groups(request, dataset.groups, former_groups)
-    if "owner_org" in sent:
-        owner, current = parsed.get("owner_org"), dataset.owner_org_id
-        named = find_organization(owner) if owner else None
-        # A text may be the title of an organization with members, in whose lists it would appear.
-        texts = (owner, named.name) if named else ()
-        owners = (find_owner_org(request, text, current, is_locked=True) for text in texts)
-        dataset.owner_org = next(filter(None, owners), None)
-        dataset.organization = named.to_json() if named else {}
-    elif dataset.owner_org and dataset.owner_org.is_deleted:  # while the dataset was, too
-        dataset.owner_org, dataset.organization = None, {}
+    if "owner_org" in sent or (dataset.owner_org and dataset.owner_org.is_deleted):
+        _set_owner(request, dataset, parsed.get("owner_org"))
     was_hidden, former = dataset.is_hidden, (dataset.name, dataset.state)
     dataset.is_public = not parsed.get("private", not dataset.is_public)
     dataset.name = parsed.get("name", dataset.name)
     dataset.state = parsed.get("state", dataset.state)
     if (dataset.name, dataset.state) != former or not dataset.name:
         _check_name(dataset, dataset.name or "")
+    if dataset.state not in {State.ACTIVE, former[1]} and not dataset._state.adding:
+        lock_changeable(request, dataset.pk, "delete")
     shown = describe_dataset(ListedDataset(Dataset(), ()), ResourceAddresses(request)).keys()
     derived = {*PackageMembers.get_declared(), *(shown - {"type"}), "license_url", "force"}
     others = copy_members(sent, derived, MAX_MEMBERS_BYTES)
     dataset.members = others if is_complete else {**(dataset.members or {}), **others}
     dataset.metadata_modified = timezone.now()
-    dataset.save(using=using)
-    if dataset.is_hidden != was_hidden:
-        parts = Resource.objects.filter(dataset__part_of=dataset)
-        parts.update(private=dataset.is_hidden, modified_at=timezone.now())
+    parts = list(Resource.objects.filter(dataset__part_of=dataset.pk))  # with the times shown
+    try:
+        with transaction.atomic(using=using):
+            dataset.save(using=using, force_insert=dataset._state.adding)
+    except IntegrityError as error:  # another request has added it just now
+        raise serializers.ValidationError({"id": [_("Invalid id provided")]}) from error
     if "resources" in parsed or sent.get("resources") == []:
-        _store_resources(request, dataset, parsed.get("resources", ()))
+        _store_resources(request, dataset, parts, parsed.get("resources", ()))
+    if dataset.is_hidden != was_hidden:
+        resources = Resource.objects.filter(dataset__part_of=dataset)
+        resources.update(private=dataset.is_hidden, modified_at=timezone.now())
     return _show_dataset(request, dataset)
+
+
+def _set_owner(request: Request, dataset: Dataset, owner: str | None) -> None:
+    """Set the organization with an id or a name among those that the user sees, or a new one."""
+    named, current = dataset.owner, dataset.owner_org_id
+    if owner and not (named and owner in {named.id, named.name}):
+        datasets = open_readable_datasets(router.db_for_write(Dataset), get_reader(request))
+        found = datasets.owned_by(owner).list_page([SortTerm("id")], slice(1))
+        named = (found[0].dataset.owner if found else None) or build_organization(owner)
+    # A text may be the title of an organization with members, in whose lists it would appear.
+    texts = (owner, named.name) if owner and named else ()
+    owners = (find_owner_org(request, text, current, is_locked=True) for text in texts)
+    dataset.owner_org = next(filter(None, owners), None)
+    dataset.organization = named.to_json() if owner and named else {}
 
 
 def _check_name(dataset: Dataset, name: str) -> None:
@@ -270,8 +277,13 @@ def _check_name(dataset: Dataset, name: str) -> None:
             raise serializers.ValidationError({"name": [reason]})
 
 
-def _store_resources(request: Request, dataset: Dataset, sent: Sequence[Mapping[str, Any]]) -> None:
-    parts = {str(each.pk): each for each in Resource.objects.filter(dataset__part_of=dataset)}
+def _store_resources(
+    request: Request,
+    dataset: Dataset,
+    stored: Sequence[Resource],
+    sent: Sequence[Mapping[str, Any]],
+) -> None:
+    parts = {str(each.pk): each for each in stored}
     ids: list[str] = []
     named = {str(each.get("id", "")).lower() for each in sent}
     for resource_id in [each for each in parts if each not in named]:  # new ones take their places
@@ -333,8 +345,7 @@ def _lock(request: Request, name: object, verb: str = "change") -> Iterator[Data
 
 def _change(request: Request, sent: Mapping[str, object], *, is_complete: bool) -> Answer:
     parsed = PackageChanges.parse(sent)
-    verb = "delete" if parsed.get("state") == State.DELETED else "change"
-    with _lock(request, parsed.get("id") or parsed["name"], verb) as dataset:
+    with _lock(request, parsed.get("id") or parsed["name"]) as dataset:
         return Answer(_store_dataset(request, dataset, sent, is_complete=is_complete))
 
 
@@ -348,7 +359,8 @@ _PATCH = _("Change the description of a dataset: members that are not sent stay.
     is_writing=True,
 )
 def _package_delete(request: Request, sent: Mapping[str, object]) -> Answer:
-    _change(request, {**PackageName.parse(sent), "state": State.DELETED.value}, is_complete=False)
+    with _lock(request, PackageName.parse(sent)["id"], "delete") as dataset:
+        _store_dataset(request, dataset, {"state": State.DELETED.value}, is_complete=False)
     return Answer(None)
 
 

@@ -26,7 +26,7 @@ from django.utils.translation import gettext as _
 from ...conf import conf as core_conf
 from ...downloads.formats import formats
 from ...downloads.table_schema import build_table_schema
-from ...messages.bidi import BIDI_CONTROLS
+from ...messages.texts import BIDI_CONTROLS
 from ...models import Field, Resource, write_translations
 from ...web.addresses import ResourceAddresses, find_path, reverse_in_locale
 from .datasets import find_dataset_of
@@ -295,7 +295,9 @@ def describe_resource(request: HttpRequest, resource: Resource) -> SafeString:
                     "encodingFormat": file.media_type,
                     "contentUrl": file.address,
                 }
+                # A kind that differs for Excel alone says nothing to a search engine.
                 for file in published.files
+                if file.format != "csv-excel"
             ],
             "variableMeasured": described,
         }

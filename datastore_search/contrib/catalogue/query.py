@@ -76,9 +76,10 @@ _UNSUPPORTED: Final = re.compile(r"[^*\\]\*+[^*]|[~^][0-9.]*$")
 _TIME: Final = re.compile(r"(?P<base>\S+?)(?P<steps>(?:[+-][0-9]{1,6}[A-Z]+|/[A-Z]+){0,5})")
 _STEP: Final = re.compile(r"([+-]|/)([0-9]*)([A-Z]+?)S?(?=[+/-]|$)")
 
-#: The units of steps, with their days: a step is at most 1,000 years.
+#: The units of steps, with their days: a step is at most 900 years, as PostgreSQL's times begin in
+#: 4713 BC.
 _UNITS: Final = {"YEAR": 366, "MONTH": 31, "DAY": 1, "HOUR": 1, "MINUTE": 1, "SECOND": 1}
-_MAX_STEP_DAYS: Final = 366_000
+_MAX_STEP_DAYS: Final = 329_400
 
 
 def parse_catalogue_query(text: str, parameter: str, fields: Fields) -> Q:

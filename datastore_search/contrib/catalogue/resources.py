@@ -56,7 +56,7 @@ from ...models import Resource
 from ...web.addresses import ResourceAddresses
 from .access import is_shown, lock_changeable
 from .datasets import find_resource, open_readable_datasets
-from .descriptions import METADATA, describe_resource, get_metadata_field
+from .descriptions import METADATA, describe_resource, get_metadata_field, write_time
 from .groups import find_owner_org
 from .models import MAX_TAGS, Dataset, build_organization, get_metadata
 from .sync import has_dataset
@@ -222,7 +222,7 @@ def _read_address(
     if is_file and "url_type" not in new and "/" in url and "/download/" not in url:
         is_file, read["url_type"] = False, None  # the address of another file
     if is_file:
-        url = url.rpartition("/")[2]
+        url = url.rpartition("/")[2] or stored_url
     elif url and not _SCHEME.match(url):
         url = f"http://{url}"
     name = url.partition("?")[0].rpartition("/")[2]
@@ -346,8 +346,8 @@ def change_resource(
     is_complete: bool,
 ) -> None:
     """Change a resource that is locked, by the members that were sent, and parsed."""
-    using = router.db_for_write(Resource)
-    if get_metadata(resource).members is None and not get_upload(sent):
+    using, members = router.db_for_write(Resource), get_metadata(resource).members
+    if members is None and not get_upload(sent):
         shown = show_resource(request, resource)
         # Two times that were the same, and the address of the dump in another language, were shown.
         accepted = ChangedMembers.list_stored(sent) | _OF_PUSHERS
@@ -356,6 +356,11 @@ def change_resource(
         if str(sent.get("url", "")).endswith(f"/{resource.pk}"):
             accepted.add("url")
         refuse_other_members(sent, shown, accepted)
+    elif members is not None and (version := resource.table_version):
+        # What is sent back as it was shown of a table goes on to follow its records.
+        shown = {"last_modified": write_time(resource.modified_at), "hash": version.fingerprint}
+        followed = {name for name in shown if sent.get(name) == shown[name] != members.get(name)}
+        sent = {name: value for name, value in sent.items() if name not in followed}
     values = read_resource_values(sent, parameters, is_complete=is_complete)
     if "private" in parameters and not get_metadata(resource).part_of_id:
         values["private"] = parameters["private"]

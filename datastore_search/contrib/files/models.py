@@ -18,7 +18,7 @@ from django.utils.translation import gettext_lazy as _
 
 from ...database.statements import Call
 from ...guards.folders import delete_files, get_storage
-from ...messages.bidi import show_bidi_controls
+from ...messages.texts import show_bidi_controls
 from ...models.base import GuardedModel, PrimaryModel
 from .messages import BadRow, LoadFailed, Message
 

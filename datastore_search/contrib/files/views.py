@@ -21,6 +21,7 @@ from ...downloads.views import SessionAuthentication
 from ...guards.shares import Client
 from ...messages.access import UnknownResource
 from ...messages.availability import FileNotStored
+from ...models import Resource
 from ...search import open_snapshot
 from ...web.caching import Validators
 from .downloads.stored import open_stored_file
@@ -57,10 +58,13 @@ class FileView(EnvelopeView):
         check_sizes(request)
         client = Client.from_request(request)
         with open_snapshot(client) as session, session.watch_statements():
-            rows = ResourceFile.objects.using(session.connection.alias).select_related("resource")
-            if (row := rows.filter(pk=resource_id).first()) is None:
+            resources = Resource.objects.using(session.connection.alias)
+            if resource := resources.filter(pk=resource_id).first():
+                # Before anything is said about its file.
+                check_may_read(request, resource, str(resource_id))
+            rows = ResourceFile.objects.using(session.connection.alias).filter(pk=resource_id)
+            if resource is None or (row := rows.first()) is None:
                 raise UnknownResource(resource=resource_id)
-            check_may_read(request, row.resource, str(resource_id))
         name = str(row.file)
         digest = blake2b(name.encode(), digest_size=16).hexdigest()  # each file has its own name
         try:
@@ -71,7 +75,7 @@ class FileView(EnvelopeView):
         if stored is None:
             logger.error("The file %s has another size.", name)
             raise FileNotStored
-        validators = Validators(f'"{digest}"', row.stored_at, row.resource.private, _VARY)
+        validators = Validators(f'"{digest}"', row.stored_at, resource.private, _VARY)
         kind, encoding = mimetypes.guess_type(row.name)
         if kind is None or encoding or _ACTIVE.search(kind):
             kind = "application/octet-stream"

@@ -17,10 +17,10 @@ from django.shortcuts import redirect
 from ...conf import conf
 from ...field_types import Json, dump_json_as_sent
 from ...filters.names import format_sort_key
-from ...messages.bidi import BIDI_CONTROLS, show_bidi_controls
+from ...messages.texts import BIDI_CONTROLS, show_bidi_controls
 from ...models import Resource
 from ...search import ConsistentRead, read_answer
-from ...web.addresses import find_path, find_search_path, reverse_in_locale
+from ...web.addresses import find_path, reverse_in_locale
 from ...web.views import parse_page_number
 from .columns import Column
 from .head import build_chips
@@ -52,7 +52,7 @@ class ApiView(ResourcePageView):
     ) -> dict[str, Any] | HttpResponse:
         """Show the programs, or redirect to the data page if it would refuse the question."""
         resource = read.resource
-        path = find_search_path(self.request)
+        path = find_path(self.request, "action", "datastore_search")
         if not path:
             raise Http404
         data_page = reverse_in_locale(self.request, "resource", resource.pk)

@@ -21,9 +21,8 @@ from django.utils.translation import gettext_lazy, ngettext, pgettext
 
 from ...field_types import is_storable
 from ...guards.shares import Client
-from ...messages.bidi import show_bidi_controls
-from ...messages.numbers import format_count
 from ...messages.requests import UnknownPage
+from ...messages.texts import format_count, show_bidi_controls
 from ...models import LocalText, Reader, Resource
 from ...search import open_snapshot
 from ...signals import CATALOGUE_KEY

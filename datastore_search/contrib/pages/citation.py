@@ -12,7 +12,7 @@ from django.utils.timezone import localdate
 from django.utils.translation import gettext as _
 
 from ...conf import conf
-from ...messages.bidi import show_bidi_controls
+from ...messages.texts import show_bidi_controls
 from ...models import Resource
 from ...web.addresses import reverse_in_locale
 from .catalogue import complete_metadata

@@ -23,9 +23,8 @@ from django.utils.translation import ngettext
 
 from ...field_types import FieldType, Ordered, field_types
 from ...filters import Comparison, Condition, In
-from ...messages.bidi import show_bidi_controls
-from ...messages.numbers import format_count
 from ...messages.parameters import UnknownField
+from ...messages.texts import format_count, show_bidi_controls
 from ...models import Resource
 from ...search import ConsistentRead, Profiles, find_profiles
 from .question import PAGE_SIZES, PageQuery, QueryString

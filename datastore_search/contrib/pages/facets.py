@@ -8,15 +8,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from decimal import Decimal
+from posixpath import relpath
 from typing import Any
 
 from django.utils.translation import gettext as _
 
 from ...filters import Comparison, exclude_field
 from ...messages.availability import TemporarilyUnavailable
-from ...messages.bidi import show_bidi_controls
-from ...messages.numbers import format_count
 from ...messages.parameters import InvalidParameters
+from ...messages.texts import format_count, show_bidi_controls
 from ...search import Query
 from ...web.addresses import reverse_in_locale
 from ..analysis.facets import Facet, read_facets
@@ -94,7 +94,7 @@ class ShownFacet:
     open_link: str = ""
     found: str | None = None
     empty: FacetValue | None = None
-    most: str = ""
+    most: int = 0
     inputs: tuple[Input, ...] = ()
     close_link: str = ""
     chart_query: str = ""
@@ -132,8 +132,8 @@ def _show_facets(question: PageQuestion) -> Mapping[str, Any]:
         ],
         "hidden": [pair for pair in pairs if pair[0] not in boxes and pair not in sent],
         "is_complete": builder.is_complete,
-        "address": request.path,
-        "chart_address": reverse_in_locale(request, "chart", resource.pk),
+        # Relative, as it is sent for each facet.
+        "chart_link": f"{relpath(reverse_in_locale(request, 'chart', resource.pk), request.path)}/",
     }
 
 
@@ -252,7 +252,7 @@ class _Builder:
                     else "",
                     found=self._query.find if field.can_be_searched else None,
                     empty=empty,
-                    most=str(max(bars, default="")),
+                    most=max(bars, default=0),
                 )
         is_range = field.kind is FacetKind.RANGE or not column.type.is_text
         operators: tuple[str, ...] = ("from", "to") if is_range else ("contains", "field")

@@ -21,8 +21,7 @@ from ...field_types import Json, dump_json_as_sent, field_types
 from ...filters import And, Comparison, Condition, Near, Or
 from ...filters.operators import Operand, Operator, operators
 from ...filters.places import find_place_fields
-from ...messages import shorten
-from ...messages.bidi import show_bidi_controls
+from ...messages.texts import shorten, show_bidi_controls
 from ...models import Field
 from ...search import ID, ConsistentRead
 from ...web.addresses import find_path, reverse_in_locale
@@ -92,16 +91,17 @@ def build_chips(query: PageQuery, columns: Iterable[Column]) -> list[Chip]:
     """Make a chip of each part of a query, in the words of the columns of all fields."""
     by_name, chips = {column.name: column for column in columns}, list[Chip]()
     if query.search.q:
-        text = compose_phrase(_("Search: %(words)s"), words=_shorten(query.search.q))
+        words = shorten(query.search.q, _MAX_VALUE_LENGTH)
+        text = compose_phrase(_("Search: %(words)s"), words=words)
         chips.append(Chip(text, write_change("q")))
     for condition in query.conditions:
         name, operator = condition.field.name, OPERATORS[condition.operator]
         for value in condition.values:
             parts = value.split(VALUE_SEPARATOR) if operator.operand is Operand.LIST else [value]
             mark = mark_text if condition.error else partial(_mark, by_name, name)
-            shown = [mark(_shorten(part.strip())) for part in parts]
+            shown = [mark(shorten(part.strip(), _MAX_VALUE_LENGTH)) for part in parts]
             if field_types[condition.field.type].is_boolean:
-                shown = [mark_text(str(YES_OR_NO.get(value, _shorten(value))))]
+                shown = [mark_text(str(YES_OR_NO.get(value, shorten(value, _MAX_VALUE_LENGTH))))]
             is_choice = operator.operand is Operand.BOOLEAN
             operand = IS_EMPTY.get(value, False) if is_choice else value
             text = _say(by_name, name, operator, operand, shown)
@@ -187,17 +187,13 @@ def _describe(columns: Columns, condition: Condition, *, is_member: bool = False
                 shown.append(mark_text(str(YES_OR_NO["true" if value else "false"])))
             else:
                 text = value if isinstance(value, str) else dump_json_as_sent(value)
-                shown.append(_mark(columns, name, _shorten(text)))
+                shown.append(_mark(columns, name, shorten(text, _MAX_VALUE_LENGTH)))
         shown += [_MORE] if len(values) > len(shown) else []
         is_joined = len(shown) > 1
         phrase = _say(columns, name, operator, operand, shown)
     if is_member and is_joined:
         return compose_phrase("(%(condition)s)", condition=phrase)
     return phrase
-
-
-def _shorten(text: str) -> str:
-    return shorten(show_bidi_controls(text), _MAX_VALUE_LENGTH)
 
 
 # The form -----------------------------------------------------------------------------------------
@@ -246,7 +242,7 @@ def build_filter_form(question: PageQuestion) -> dict[str, Any]:
         (at, field), kind = schema[column.name], column.type
         names = ("contains",) if kind.is_text or kind.is_list else ("field",)
         if kind.is_list or not kind.is_nested:
-            inputs.append((f"{at}", field, ("from", "to") if kind.has_range else names))
+            inputs.append((f"f{at}", field, ("from", "to") if kind.has_range else names))
     known = {f"{name}.{field.name}" for _at, field, names in inputs for name in names}
     inputs += [
         (f"wrong-{number}", each.field, (each.operator,))
@@ -262,7 +258,7 @@ def build_filter_form(question: PageQuestion) -> dict[str, Any]:
             (
                 columns[field.name],
                 [
-                    build_input(f"field-{at}-{name}", field, name, asked, question.field_profiles)
+                    build_input(f"{at}-{name}", field, name, asked, question.field_profiles)
                     for name in names
                 ],
             )

@@ -8,7 +8,7 @@ from typing import Final
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
-from ...messages.bidi import show_bidi_controls
+from ...messages.texts import show_bidi_controls
 from ...models import MAX_TITLE_LENGTH, Resource
 from ...models.base import PrimaryModel
 from .question import MAX_QUESTION_LENGTH

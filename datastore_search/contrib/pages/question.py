@@ -67,6 +67,9 @@ Pair = tuple[str, str]
 #: The parameter of a button: other values of some parameters, as a query string.
 CHANGE = "set"
 
+#: The parameter of the field that a button sorts by; without a field, no order is left.
+ORDER = "order"
+
 
 @lru_cache(maxsize=1_024)
 def _encode(pair: Pair) -> str:
@@ -107,16 +110,23 @@ def apply_change(sent: QueryDict, names: Sequence[str]) -> list[Pair]:
     """
     List the parameters that a button asks for, in the form that has those of its page.
 
-    Of the ``names`` of columns, some may be checked: the fewer of the shown and hidden are listed.
+    A button may sort by the field that is chosen beside it.  Of the ``names`` of columns, some may
+    be checked: the fewer of the shown and hidden are listed.
     """
     change = parse_qsl(sent.get(CHANGE, ""), keep_blank_values=True)
+    field = sent.get(ORDER, "")
+    order = format_sort_key(SortKey(field, descending=(ORDER, "desc") in change)) if field else ""
+    change = [("sort", order) if name == ORDER else (name, value) for name, value in change]
     if near := {name: str(sent[name]) for name in NEAR if sent.get(name)}:
         change.append(("geo", dump_json_as_sent({**near, "fields": sent.getlist(PLACE)})))
     if checked := set(sent.getlist("shown")):
         shown = [("fields", quote_name(name)) for name in names if name in checked]
         hidden = [("hide", name) for name in names if name not in checked]
         change += hidden if len(hidden) < len(shown) else shown
-    given, replaced = {*change}, {CHANGE, "shown", PLACE, *NEAR, *(name for name, _value in change)}
+    given, replaced = (
+        {*change},
+        {CHANGE, ORDER, "shown", PLACE, *NEAR, *(name for name, _value in change)},
+    )
     pairs = [(name, value) for name in sent if name not in replaced for value in sent.getlist(name)]
     kept = [(name, value) for name, value in pairs if (f"-{name}", value) not in given]
     return [*kept, *(pair for pair in change if pair[1] and not pair[0].startswith("-"))]
@@ -504,6 +514,9 @@ class PageQueryParser:
             filters = None
         if not isinstance(filters, Mapping | list):
             self._errors.append(_("The parameter “filters” is not valid JSON."))
+            return ()
+        if not is_storable(filters):
+            self._errors.append(_("The text contains a character that cannot be stored."))
             return ()
         try:
             conditions = self._filters.parse(filters) if filters else ()

@@ -12,11 +12,11 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from ...filters.places import find_place_fields
-from ...messages import shorten
 from ...messages.parameters import InvalidParameters
 from ...messages.requests import UnknownRecord
+from ...messages.texts import shorten
 from ...search import ID, ConsistentRead, Query, find_profiles, read_answer
-from ...web.addresses import find_search_path, reverse_in_locale
+from ...web.addresses import find_path, reverse_in_locale
 from .columns import MAX_NAME_LENGTH, MAX_PROFILED_FIELDS, Column, find_name
 from .maps.map import Map
 from .page import ResourcePageView, add_query_string
@@ -84,7 +84,7 @@ class RecordView(ResourcePageView):
         has_name = name and not find_link_target(name)
         shown = name if has_name else _("Record %(id)s") % {"id": record[ID]}
         page_address = reverse_in_locale(self.request, "resource", resource.pk)
-        search_path = find_search_path(self.request)
+        search_path = find_path(self.request, "action", "datastore_search")
         filters_of_id = json.dumps({ID: int(str(record[ID]))})
         sent = [("resource_id", str(resource.pk)), ("filters", filters_of_id)]
         return {

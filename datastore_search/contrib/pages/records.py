@@ -17,7 +17,7 @@ from django.utils.safestring import SafeString
 from ...field_types import field_types
 from ...filters import Condition, In, remove_operators
 from ...filters.words import UNSPACED_LETTERS, has_unspaced_letters, remove_diacritics, split_words
-from ...messages.bidi import show_bidi_controls
+from ...messages.texts import show_bidi_controls
 from ...models import Resource
 from ...search import ID, ConsistentRead, Query, read_answer
 from ..analysis.highlighting import FieldText, find_matches
@@ -146,6 +146,10 @@ def _fold(text: str) -> tuple[str, str]:
 #: the page of the record.
 MAX_CELL_LENGTH, _MAX_CELL_LABEL_LENGTH = 60, 30
 
+#: Cells of a card, on a narrow screen, without its name and empty ones; as in the style sheet.
+#: Others are shown, and labeled, where the records are sorted by them or match there.
+_MAX_CARD_CELLS = 7
+
 #: Letters of a value on the page of a record.
 MAX_VALUE_LENGTH = 100_000
 
@@ -203,18 +207,19 @@ def _keep_first(pairs: Iterable[tuple[str, object]]) -> dict[str, object]:
 
 _ELLIPSIS, _CATEGORY_END = SafeString("…"), SafeString("</i>")
 _VISIBLE = re.compile(r"[^\s\x00-\x1f\xad\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]")
-_MARKED = re.compile(r"<mark>(.*?)</mark>")
+_MARK = "<mark>"
+_MARKED = re.compile(rf"{_MARK}(.*?)</mark>")
 
 
 def _write_cells(
     marker: Marker | None,
-    columns: Mapping[Column, tuple[SafeString, NumberStyle]],
+    columns: Mapping[Column, tuple[SafeString, SafeString, NumberStyle]],
     record: Mapping[str, object],
     link: str,
 ) -> tuple[SafeString, list[Column], str]:
     """Write the beginning of values; return the columns that are cut, and the link if not used."""
-    cells, cut = SafeString(), list[Column]()
-    for column, (start, style) in columns.items():
+    cells, cut, labeled = SafeString(), list[Column](), 0
+    for column, (start, bare, style) in columns.items():
         value = record[column.name]
         if value is None:
             cells += SafeString(
@@ -231,10 +236,28 @@ def _write_cells(
         if column.mark == "h" and link and _VISIBLE.search(text) and not target:
             content, link = format_html('<a href="{}">{}</a>', link, content), ""
         # A sum of safe texts is safe, and hundreds of ``format_html`` take a twentieth of the page.
-        cells += start + content
+        labeled += column.mark != "h"
+        is_shown = labeled <= _MAX_CARD_CELLS or _MARK in content
+        cells += (start if is_shown else bare) + content
         if column.is_category:
             cells += _CATEGORY_END
     return cells, cut, link
+
+
+def _write_starts(column: Column, *, is_sorted: bool) -> tuple[SafeString, SafeString]:
+    """Write how cells of a column start, on a narrow screen with its label, and without it."""
+    if column.mark == "h":
+        start, labels = SafeString("<td class=h"), ("", "")
+    else:
+        start = SafeString(" class=p" if column.mark == "p" else " class=s" if is_sorted else "")
+        start = SafeString("<td") + start
+        name = {"number": "n", "moment": "m"}.get(column.kind, "")
+        text = column.label[:_MAX_CELL_LABEL_LENGTH].strip()
+        label = format_html(' data-{}="{}"', name or "l", text)
+        labels = label, label if is_sorted else format_html(" data-{}", name) if name else ""
+    end = write_language(column.value_language) + SafeString("><i>" if column.is_category else ">")
+    with_label, bare = (start + SafeString(each) + end for each in labels)
+    return with_label, bare
 
 
 def find_link_target(text: str) -> str:
@@ -314,20 +337,8 @@ def read_record_table(
     search = replace(query.search, limit=query.size, offset=offset, fields=tuple(fields))
     address = query.query_string.remove(EMBED)
 
-    sorting = {each.field: " class=s" for each in query.search.sort}  # on a narrow screen, too
-    starts = {
-        each: SafeString("<td")
-        + SafeString({"h": "", "p": " class=p"}.get(each.mark, sorting.get(each.name, "")))
-        + format_html(
-            " class=h" if each.mark == "h" else ' data-{}="{}"',
-            {"number": "n", "moment": "m"}.get(each.kind, "l"),
-            # The beginning of the label stands in front of each value, on a narrow screen.
-            each.label[:_MAX_CELL_LABEL_LENGTH].strip(),
-        )
-        + write_language(each.value_language)
-        + SafeString("><i>" if each.is_category else ">")
-        for each in columns
-    }
+    sorted_by = {each.field for each in query.search.sort}  # shown on a narrow screen, too
+    starts = {each: _write_starts(each, is_sorted=each.name in sorted_by) for each in columns}
     marker, rows = None, []
     numbers = [each for each in columns if each.type.is_number]
     with closing(read_answer(read, search)) as found:
@@ -341,7 +352,7 @@ def read_record_table(
             column: choose_number_style(column.type, [each[at] for each in digits])
             for at, column in enumerate(numbers)
         }
-        styled = {column: (starts[column], styles.get(column, PLAIN)) for column in columns}
+        styled = {column: (*starts[column], styles.get(column, PLAIN)) for column in columns}
         for place, record in enumerate(map(parse_record, texts), offset + 1):
             link = ""
             if page_path is not None:

@@ -12,8 +12,8 @@ from django.utils.html import format_html
 
 from ...api.parameters import parse_json
 from ...filters.names import quote_name
-from ...messages import DatastoreError, shorten
-from ...messages.bidi import show_bidi_controls
+from ...messages import DatastoreError
+from ...messages.texts import shorten
 from ...search import ConsistentRead
 from ...web.addresses import find_path
 from .models import MAX_VIEWS, SavedView
@@ -123,7 +123,7 @@ class ShownView:
     @property
     def tab(self) -> tuple[str, str, str]:
         """Its name, its label and its address."""
-        label = show_bidi_controls(shorten(self.view.title, _MAX_TAB_LENGTH))
+        label = shorten(self.view.title, _MAX_TAB_LENGTH)
         return str(self.view.pk), format_html("<bdi>{}</bdi>", label), self.address
 
 

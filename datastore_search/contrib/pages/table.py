@@ -21,12 +21,11 @@ from ...field_types import dump_json_as_sent, field_types
 from ...filters import Comparison
 from ...filters.names import SortKey, format_sort_key, quote_name
 from ...filters.places import find_place_fields
-from ...messages import shorten
-from ...messages.numbers import format_count
 from ...messages.requests import UnknownPage
+from ...messages.texts import format_count, shorten
 from ...models import Resource
 from ...search import ConsistentRead
-from ...web.addresses import ResourceAddresses, find_path, find_search_path
+from ...web.addresses import ResourceAddresses, find_path
 from ...web.views import parse_page_number
 from .columns import (
     MAX_VALUE_LENGTH,
@@ -295,7 +294,7 @@ class ResourceView(ResourcePageView):
         context = describe_head(question, "table")
         if query.all_errors:
             return context
-        context["has_api"] = bool(find_search_path(self.request))
+        context["has_api"] = bool(find_path(self.request, "action", "datastore_search"))
         context["api_link"] = add_query_string("api/", self.parameters)
         context["pagination"], table = self._read_table(read, query, choice)
         context["table"] = table

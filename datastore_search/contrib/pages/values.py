@@ -17,7 +17,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from decimal import Context, Decimal
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import NamedTuple
 from unicodedata import bidirectional
 
@@ -38,9 +38,9 @@ from django.utils.translation import gettext as _
 
 from ...field_types import FieldType, dump_json, field_types
 from ...filters import MAX_SHOWN_LENGTH
-from ...messages import render_message, shorten
-from ...messages.numbers import group_digits
-from ...web.languages import is_foreign, write_attributes
+from ...messages import render_message
+from ...messages.texts import format_count, shorten
+from ...web.languages import write_attributes
 
 #: Spaces within numbers, and marks of the direction within dates, as Django's formats have them.
 _SPACES = " \u00a0\u202f"
@@ -245,7 +245,7 @@ def format_number(digits: str, style: NumberStyle = PLAIN) -> str:
         return digits
     sign, whole, fraction = found.groups("")
     if style.is_grouped or fraction or len(whole) >= _MIN_GROUPED_DIGITS:
-        whole = group_digits(whole)
+        whole = format_count(whole)
     fraction = fraction.ljust(style.decimals, "0")
     return f"{sign}{whole}{get_format('DECIMAL_SEPARATOR')}{fraction}" if fraction else sign + whole
 
@@ -308,12 +308,18 @@ def format_day(day: date, form: str = "long") -> str:
 _PERIODS = {"year": "y", "quarter": "yQQQ", "month": "yMMM"}
 
 
+@lru_cache(maxsize=4096)
+def _format_skeleton(skeleton: str, begin: datetime, _language: str | None) -> str:
+    """Write a period in the active language; a chart writes each several times."""
+    return str(babel.dates.format_skeleton(skeleton, begin, locale=find_locale()))
+
+
 def format_period(begin: datetime, step: str) -> str:
     if step == "decade":
         last = begin.replace(year=begin.year // 10 * 10 + 9)
         return "–".join(format_period(each, "year") for each in (begin, last))
     if step in _PERIODS:
-        return str(babel.dates.format_skeleton(_PERIODS[step], begin, locale=find_locale()))
+        return _format_skeleton(_PERIODS[step], begin, get_language())
     return format_day(begin, "medium") + (f" {begin:%H:%M}" if step == "hour" else "")
 
 
@@ -385,6 +391,5 @@ def capitalize_phrase(phrase: Phrase) -> Phrase:
     return Phrase(capfirst(phrase.text), SafeString(capfirst(phrase.html)))
 
 
-def write_language(language: str) -> SafeString:
-    """Write ``lang`` alone, for the elements of tables and drawings, which have a direction."""
-    return format_html(' lang="{}"', language) if is_foreign(language) else SafeString("")
+#: Writes ``lang`` alone, for the elements of tables and drawings, which have a direction.
+write_language = partial(write_attributes, has_direction=False)

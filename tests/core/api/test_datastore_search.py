@@ -87,6 +87,13 @@ def test_a_body_that_is_no_json_object_is_400(client: Client, db: None, body: st
     check_error(ask(client, body), 400, "Bad Request")
 
 
+@pytest.mark.parametrize("number", ["9" * 5000, "1e" + "9" * 30])
+def test_a_number_that_is_too_long_is_named(client: Client, db: None, number: str) -> None:
+    error = check_error(ask(client, f'{{"limit": {number}}}'), 400, "Bad Request")
+
+    assert "not valid JSON: a number has too many digits" in str(error)
+
+
 @pytest.mark.parametrize("text", ["a\0b", "\ud83d"])
 @pytest.mark.parametrize("name", ["q", "filters", "resource_id", "id"])
 def test_texts_that_postgresql_cannot_store_are_refused(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -29,6 +29,7 @@ from datastore_search.models import Field, Resource
 from ...builders import SURVEY, make_user
 from ...core.admin.test_resources import LIST, build_form, build_inlines
 from ..builders import list_files, load_csv, make_loaded_resource, make_unpublished_version
+from ..files import load_text, render_messages
 from ..torture.cases import FILES
 from .forms import CSV, FORM, make_file
 
@@ -88,9 +89,20 @@ def test_an_upload_is_stored_as_a_draft_and_changes_nothing(
     ("answers", "message"),
     [
         ({"encoding": "klingon"}, "klingon is not one of the available choices"),
+        ({"nulls": "-\nN\0A"}, "Null characters are not allowed."),
+        ({"key": "\0"}, "Null characters are not allowed."),
         ({"skip": "-1"}, "greater than or equal to 0"),
         ({"mode": "shuffle"}, "shuffle is not one of the available choices"),
-        ({"schema": make_file("{", "schema.json")}, "The Table Schema is not JSON."),
+        *(
+            ({"schema": make_file(text, "schema.json")}, "The Table Schema is not JSON.")
+            for text in (
+                "{",
+                "[" * 100_000,
+                '{"fields": [{"name": "a", "constraints": {"minimum": NaN}}]}',
+                r'{"fields": [{"name": "\u0000"}]}',
+                r'{"fields": [{"name": "\ud800"}]}',
+            )
+        ),
         ({"file": ""}, "Give a file, or the address of one."),
         ({"url": "https://data.example/a.csv"}, "not both"),
         (
@@ -223,6 +235,32 @@ def test_the_character_that_no_database_stores_does_not_break_the_preview(
     load = drafts.create_draft(empty, LoadOptions(), file=upload_file)
 
     assert expected in get_page(staff, load)
+
+
+@pytest.mark.parametrize("name", [r"x\u0000", r"x\ud800"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"%s": [{"b": 1}]}',
+        '{"%s": [{"b": 1}], "y": [{"b": 1}]}',
+        '[{"%s": 1, "%s": 2}, {"b": 1}]',
+    ],
+    ids=["one list", "two lists", "repeated member"],
+)
+def test_a_name_that_no_database_stores_is_said_by_the_preview_and_the_load(
+    staff: Client, empty: Resource, name: str, text: str
+) -> None:
+    content = text.replace("%s", name)
+
+    load = drafts.create_draft(empty, LoadOptions(), file=make_file(content, "a.json"))
+    page = get_page(staff, load)
+
+    assert "x�" in page
+    with suppress(LoadFailed):
+        load_text(empty, content, name="a.json")
+    ended = empty.loads.exclude(pk=load.pk).get()
+    assert ended.is_finished
+    assert "x�" in f"{ended.error} {render_messages(ended.notices)}"
 
 
 @pytest.mark.parametrize("name", PREVIEWED)

@@ -142,6 +142,15 @@ def test_standard_input_and_a_pipe_are_loaded(
     assert "(pipe): 3 records" in load(pipe)
 
 
+def test_a_file_whose_name_is_not_utf_8_is_loaded(db: None, tmp_path: Path) -> None:
+    path = Path(os.fsdecode(bytes(tmp_path) + b"/r\xe9sum\xe9.csv"))
+    path.write_text(BODY)
+
+    assert "Rows: 3" in load(path, "--dry-run")
+    assert "(rsum): 3 records" in load(path)
+    assert Load.objects.get().source == "r�sum�.csv"
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

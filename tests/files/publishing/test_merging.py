@@ -214,6 +214,27 @@ def test_an_upsert_without_a_key_that_tells_records_apart_is_refused(
     assert resource.primary_key == []
 
 
+@pytest.mark.parametrize(
+    ("kind", "first", "rows"),
+    [
+        ("numeric", "100", ("1e2", "+100")),
+        ("json", "[1]", ("[1.0]", "[1]")),
+        ("json", "[1]", ("[2]", "[2.0]")),
+    ],
+)
+def test_rows_whose_key_postgresql_alone_takes_for_the_same_do_not_replace_each_other(
+    db: None, kind: str, first: str, rows: tuple[str, str]
+) -> None:
+    options: dict[str, Any] = {"types": {"k": kind}, "key": ("k",)}
+    resource = load_new_resource(f"k,by\n{first},old\n", **options)
+    before = read_records(resource)
+
+    with fails_with("key.duplicate"):
+        load_text(resource, "k,by\n{},x\n{},y\n".format(*rows), mode="upsert", **options)
+
+    assert read_records(resource) == before
+
+
 def test_another_key_is_refused(stock: Resource) -> None:
     with fails_with("key.cannot_change") as refusal:
         load_text(stock, "code,count\na,5\n", mode="upsert", key=("count",))

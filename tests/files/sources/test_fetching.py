@@ -270,6 +270,7 @@ def test_a_redirect_is_checked_like_any_address(fetch: Fetch) -> None:
         ("ftp://example.org/f", "url.invalid"),
         ("http://user:password@example.org/f", "url.has_credentials"),
         ("http://[::ffff:127.0.0.1]/f", "url.unknown_server"),
+        ("http://[::1/f", "url.invalid"),
     ):
         with fails_with(failure):
             fetch(build_redirect(location))

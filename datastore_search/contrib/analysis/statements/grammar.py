@@ -128,6 +128,8 @@ def parse(text: str) -> exp.Query:
 def _read(text: str) -> tuple[list[Token], list[exp.Expr]]:
     if len(text) > MAX_LENGTH:
         raise InvalidStatement("large")
+    if "\0" in text:
+        raise InvalidStatement("syntax", word="U+0000")
     try:
         tokens = sqlglot.tokenize(text, read=Dialect)
         if len(tokens) > MAX_TOKENS:

@@ -12,7 +12,7 @@ from django.urls import URLPattern, path
 
 from ....admin.parts import get_page_address
 from ....admin.permissions import get_permitted_resources, has_permission, warn_of_unchecked
-from ....messages.numbers import format_count
+from ....messages.texts import format_count
 from ....models import Datastore, Resource
 from ..conf import conf
 from ..models import Load, LoadState

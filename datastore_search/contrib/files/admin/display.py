@@ -13,8 +13,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext, ngettext, ngettext_lazy
 from django.utils.translation import gettext_lazy as _
 
-from ....messages.bidi import show_bidi_controls
-from ....messages.numbers import format_count
+from ....messages.texts import format_count, show_bidi_controls
 from ..conf import conf
 from ..models import RUNNING, Load, LoadState
 

@@ -22,8 +22,8 @@ from django.views.decorators.csrf import csrf_exempt
 
 from ....admin.forms import get_shown_rows, split_fields
 from ....field_types import label_type
-from ....messages.numbers import format_count
 from ....messages.requests import InvalidContentLength
+from ....messages.texts import format_count
 from ....models import Resource
 from ....web.views import measure_body
 from ..conf import conf

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import cache
@@ -24,7 +23,7 @@ from django.utils.translation import gettext_lazy as _
 
 from ....admin.forms import FieldForm
 from ....field_types import field_types
-from ....messages.bidi import show_bidi_controls
+from ....messages.texts import show_bidi_controls
 from ....models import Field, Resource
 from ..conf import conf
 from ..formats import list_formats
@@ -33,7 +32,7 @@ from ..messages import LoadFailed, UnknownType, UploadTooLarge
 from ..sources.fetching import parse_address
 from ..types.field_formats import OFFERED_FORMATS, field_formats, parse_field_format
 from ..types.options import LoadOptions, load_options
-from ..types.schema import parse_table_schema
+from ..types.schema import parse_table_schema, read_table_schema
 
 MAX_SCHEMA_BYTES = 2**20
 
@@ -108,6 +107,9 @@ class LinesField(forms.CharField):
 
     def to_python(self, value: Any) -> Any:
         return tuple(line for line in (value or "").splitlines() if line)
+
+    def run_validators(self, value: Any) -> None:
+        super().run_validators("\n".join(value))  # a tuple's own text has NUL escaped
 
     def has_changed(self, initial: Any, data: Any) -> bool:
         """Compare the texts, whether they are a list or lines."""
@@ -291,7 +293,7 @@ class LoadForm(forms.Form):
         if not file:
             return self.options.schema
         try:
-            schema = json.loads(file.read(MAX_SCHEMA_BYTES))
+            schema = read_table_schema(file.read(MAX_SCHEMA_BYTES))
         except ValueError as error:
             raise ValidationError(gettext("The Table Schema is not JSON.")) from error
         _make_validator(parse_table_schema)(schema)

@@ -24,8 +24,7 @@ from ....admin.permissions import (
     has_permission,
 )
 from ....messages.availability import TemporarilyUnavailable
-from ....messages.bidi import show_bidi_controls
-from ....messages.numbers import format_count
+from ....messages.texts import format_count, show_bidi_controls
 from ....models import Resource
 from ..conf import conf
 from ..jobs import BadRowsChoice, cancel_load, mark_interrupted_loads, retry_load

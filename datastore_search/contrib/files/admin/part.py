@@ -17,7 +17,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from ....admin.parts import ResourcePart
-from ....messages.bidi import show_bidi_controls
+from ....messages.texts import show_bidi_controls
 from ....models import Resource
 from ..jobs import mark_interrupted_loads
 from ..models import Load

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from ..messages import Notice
+from ..messages import UNSTORABLE, Notice
 from ..sources.limits import is_duckdb_error
 from .options import SKIP_FOOTER, ReadOptions
 from .staging import ROW_ERRORS, STAGED_ROWS, StagingArea, get_column
@@ -26,8 +26,6 @@ _MAX_LABEL_LENGTH = 500
 
 #: Blanks of all kinds, characters that control a terminal, and invisible ones.
 _BLANKS = re.compile("[\x00-\x1f\x7f-\x9f\\s\u200b\u2060\ufeff]+")
-#: What PostgreSQL cannot store.
-UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 _MAX_LISTED_NAMES = 20
 YEARS = range(1900, 2101)
 _YEAR_TEXTS = frozenset(map(str, YEARS))

@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import BinaryIO, Self
 
 from ....conf import conf as core_conf
-from ..messages import BadRow, LoadFailed
+from ..messages import UNSTORABLE, BadRow, LoadFailed
 from .duckdb_sql import SQL, read_csv
-from .headers_and_footers import UNSTORABLE
 from .staging import (
     MAX_SHOWN_LENGTH,
     ROW_ERRORS,

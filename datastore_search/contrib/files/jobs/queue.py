@@ -17,7 +17,7 @@ from django.utils.module_loading import import_string
 
 from ....models import Resource, TableVersion
 from ..conf import conf
-from ..messages import LoadFailed
+from ..messages import UNSTORABLE, LoadFailed
 from ..models import FINISHED, Load, LoadState
 from ..sources.fetching import parse_address
 from ..types.options import LoadOptions
@@ -93,7 +93,7 @@ def create_load(
     source = source or getattr(values.get("file"), "name", "") or values.get("url", "")
     return Load.objects.create(
         resource=resource,
-        source=source[-MAX_SOURCE_LENGTH:],
+        source=UNSTORABLE.sub("�", source)[-MAX_SOURCE_LENGTH:],  # a path may be no UTF-8
         mode=options.mode,
         options=options.to_json(),
         user_id=user and user.pk,  # a router may have users in another database

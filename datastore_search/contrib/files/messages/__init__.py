@@ -6,6 +6,7 @@ Each reader gets it in their own language.  Failures that code catches or asks f
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Any, Self
 
@@ -14,6 +15,9 @@ from django.utils.translation import gettext_lazy as _
 from ....field_types import label_type
 from ....messages import DatastoreError, render_message
 from .catalogue import TEMPLATES
+
+#: What PostgreSQL cannot store.
+UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 
 
 class Message:
@@ -31,10 +35,13 @@ class Message:
         return render_message(TEMPLATES[self.code], self.parameters | (words if is_clear else {}))
 
     def to_json(self) -> dict[str, Any]:
-        parameters = {
-            name: value.to_json() if isinstance(value, Message) else value
-            for name, value in self.parameters.items()
-        }
+        """Return the message as it is stored: a text of a file may have what cannot be."""
+        parameters = dict(self.parameters)
+        for name, value in self.parameters.items():
+            if isinstance(value, Message):
+                parameters[name] = value.to_json()
+            elif isinstance(value, str):
+                parameters[name] = UNSTORABLE.sub("�", value)
         return {"code": self.code, "parameters": parameters}
 
     @classmethod

@@ -125,7 +125,10 @@ def fetch_file(
             with suppress(UnicodeError):  # ``http.client`` decodes all headers as Latin-1
                 location = location.encode("latin-1").decode()
             if response.status in _REDIRECTS and location:
-                url = urljoin(url, location)
+                try:
+                    url = urljoin(url, location)
+                except ValueError as error:
+                    raise LoadFailed("url.invalid", address=location) from error
                 continue
             if response.status != HTTPStatus.OK:
                 raise LoadFailed("url.error_status", status=response.status)

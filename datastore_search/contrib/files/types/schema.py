@@ -9,14 +9,16 @@ Source: Table Schema 1 (specs.frictionlessdata.io) and 2 (datapackage.org).
 
 from __future__ import annotations
 
+import json
 import re
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Any
 
 from ....downloads.table_schema import LANGUAGE_SEPARATOR, OWN_TYPE, TEXTS
-from ....field_types import JSON, FieldType, field_types
+from ....field_types import JSON, FieldType, NotOfType, copy_json, field_types
 from ....models import MAX_LABEL_LENGTH, Translations, split_translations
 from ....search import ID
 from ..messages import InvalidSchema, Notice
@@ -43,6 +45,14 @@ class TableSchema:
     missing_values: tuple[str, ...] = ()
     primary_key: tuple[str, ...] | None = None
     notices: tuple[Notice, ...] = ()
+
+
+def read_table_schema(text: bytes) -> Any:
+    """Read the JSON of a schema, or raise ``ValueError``, also for what cannot be stored."""
+    try:
+        return copy_json(json.loads(text), sys.maxsize)
+    except RecursionError as error:
+        raise NotOfType from error
 
 
 def parse_table_schema(given: object) -> TableSchema:

@@ -14,7 +14,7 @@ from django.utils.translation import get_language_bidi, gettext_lazy, pgettext
 from django.utils.translation import gettext as _
 
 from ....filters.names import SortKey
-from ....messages.numbers import format_count
+from ....messages.texts import format_count
 from ....search import ConsistentRead, Query
 from ...analysis.aggregates import AggregateQuery, Metric, read_aggregate
 from ...analysis.comparison import Compare

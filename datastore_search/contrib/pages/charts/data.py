@@ -15,9 +15,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from ....filters.names import SortKey
-from ....messages import shorten
-from ....messages.bidi import show_bidi_controls
 from ....messages.parameters import InvalidParameter
+from ....messages.texts import shorten, show_bidi_controls
 from ....search import ConsistentRead, Query
 from ...analysis.aggregates import AggregateQuery, Metric, read_aggregate
 from ...analysis.errors import TooManyChartGroups

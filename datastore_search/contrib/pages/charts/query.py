@@ -16,8 +16,8 @@ from django.utils.translation import gettext_lazy
 
 from ....downloads.xml_rows import clean_xml
 from ....filters.places import list_degree_fields
-from ....messages.bidi import show_bidi_controls
 from ....messages.parameters import InvalidParameter
+from ....messages.texts import show_bidi_controls
 from ...analysis.errors import InvalidChartChoice, UngroupableField, UnsupportedOption
 from ...analysis.groups import INTERVALS, GroupBy
 from ..columns import (

@@ -18,7 +18,7 @@ from django.utils.translation import get_language, pgettext
 from django.utils.translation import gettext as _
 
 from ....filters.places import MAX_LATITUDE, MAX_LONGITUDE
-from ....messages.bidi import show_bidi_controls
+from ....messages.texts import show_bidi_controls
 from ....models.base import exclude_from_atomic_requests
 from ....search import ConsistentRead, Query
 from ..conf import conf

@@ -17,8 +17,7 @@ from typing import Any, NamedTuple
 from ....field_types import NotOfType, dump_json_as_sent, refuse_constant
 from ....filters import Comparison, Condition
 from ....filters.places import GEOMETRIES, MAX_LATITUDE, MAX_LONGITUDE, find_place_fields
-from ....messages import shorten
-from ....messages.numbers import format_count
+from ....messages.texts import format_count, shorten
 from ....search import ID, ConsistentRead, Profiles, Query, read_answer
 from ...analysis.aggregates import AggregateQuery, Metric, read_aggregate
 from ...analysis.groups import GroupBy

@@ -19,7 +19,7 @@ from django.utils.translation import gettext as _
 from ....field_types import dump_json_as_sent, is_storable
 from ....guards.shares import Client
 from ....messages.access import AccessDenied, UnknownResource
-from ....messages.numbers import format_count, group_digits
+from ....messages.texts import format_count
 from ....search import ConsistentRead, with_consistent_read
 from ....web.addresses import find_path
 from ....web.errors import REPORTED_ERRORS, describe_error
@@ -46,7 +46,6 @@ InlineAnswer = Callable[[ConsistentRead, PageQuery, str | None], Context]
 
 register = template.Library()
 register.filter("format_count", format_count)
-register.filter("group_digits", group_digits)
 register.filter("format_day", format_day, expects_localtime=True)
 register.filter("render_markdown", render_markdown)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 import shutil
 import sys
@@ -22,6 +21,7 @@ from django.utils.text import slugify
 from django.utils.translation import get_language
 
 from .....database.statements import explain_refusal
+from .....field_types import is_storable
 from .....guards.folders import create_working_folder
 from .....messages import DatastoreError
 from .....models import IndexKind, Resource, validate_indexes
@@ -34,6 +34,7 @@ from ...publishing.bad_rows import write_row_error_report
 from ...publishing.preview import build_preview
 from ...sources.fetching import copy_source
 from ...types.options import LoadOptions, load_options
+from ...types.schema import read_table_schema
 
 #: Row errors that a preview lists.
 _MAX_ROW_ERRORS = 20
@@ -137,7 +138,7 @@ def _open_source(options: dict[str, Any]) -> Iterator[tuple[Path | str, str]]:
     """
     Find the path or the URL, and the name of the file in messages.
 
-    Standard input and pipes are copied to a file.
+    Standard input, pipes and files whose name is not UTF-8 are copied to a file.
     """
     path, url = options["path"], options["url"]
     if (path is None) == (url is None):
@@ -152,7 +153,8 @@ def _open_source(options: dict[str, Any]) -> Iterator[tuple[Path | str, str]]:
             if not path.exists():
                 raise CommandError(f"There is no file “{path}”.")
             file = path.open("rb")
-        with file, nullcontext(path) if path.is_file() else _copy_to_file(file) as copy:
+        is_usable = path.is_file() and is_storable(str(path))  # DuckDB opens only names in UTF-8
+        with file, nullcontext(path) if is_usable else _copy_to_file(file) as copy:
             yield copy, path.name
 
 
@@ -301,7 +303,7 @@ def build_load_options(arguments: Mapping[str, Any]) -> LoadOptions:
             case Kind.JSON:
                 try:
                     with report_unusable(value, "read"):
-                        given[name] = json.loads(value.read_text(encoding="utf-8-sig"))
+                        given[name] = read_table_schema(value.read_bytes())
                 except ValueError as error:
                     raise CommandError(f"“{value}” is not JSON.") from error
     return LoadOptions.from_json(given)

@@ -77,14 +77,31 @@
         }
     }
 
-    function send(form, button) {
+    /** List what a form sends, without what is empty. */
+    function listPairs(form, button) {
         const all = [...new FormData(form, button)];
         // The parts of a further condition belong together, by their order.
         const isPart = ([name]) => ["field", "op", "value", "end"].includes(name);
         const hasParts = all.some((pair) => isPart(pair) && pair[0] !== "op" && pair[1]);
-        const pairs = all.filter((pair) => (isPart(pair) ? hasParts : pair[1]));
-        show(`${form.action}?${new URLSearchParams(pairs)}`, true);
+        return all.filter((pair) => (isPart(pair) ? hasParts : pair[1]));
     }
+
+    function send(form, button) {
+        show(`${form.action}?${new URLSearchParams(listPairs(form, button))}`, true);
+    }
+
+    /** Another view is asked for what is typed, too, before it is sent. */
+    listen("click", ({ target }) => {
+        const link = target.closest(".datastore-tabs a");
+        const form = find(`${VIEW} .datastore-search`);
+        const isTyped = (each) => "defaultValue" in each && each.value !== each.defaultValue;
+        if (link && form && [...form.elements].some(isTyped)) {
+            const sent = new URLSearchParams(link.search);
+            new FormData(form).forEach((_value, name) => sent.delete(name));
+            listPairs(form).forEach((pair) => sent.append(...pair));
+            link.search = sent;
+        }
+    });
 
     listen("change", ({ target }) => {
         if (target.matches(`${VIEW} .datastore-facets [type=checkbox]`)) {
