@@ -1,0 +1,2 @@
+DROP INDEX datastore_search_catalogue_newest;
+DROP INDEX datastore_search_catalogue_single;
