@@ -194,11 +194,11 @@ def test_pages_and_datasets_have_the_texts_of_the_language(translated: Resource)
     assert "<bdi>Gare</bdi><small>contient</small><input" in page
     # The notes are English.
     about = client.get(f"/fr/datastore/{translated.pk}/about/").content.decode()
-    assert '<bdi lang="en" dir="ltr">Where</bdi>' in about
+    assert '<bdi lang="en">Where</bdi>' in about
     assert "Station" not in page
     assert "<bdi>Rivières</bdi>" in catalogue
     assert " dir=auto><p>Leurs niveaux</p>" in catalogue
-    assert '<bdi lang="en" dir="ltr">Station</bdi>' in record
+    assert '<bdi lang="en">Station</bdi>' in record
     assert (package["title"], package["notes"]) == ("Rivières", "Leurs niveaux")
 
 

@@ -136,7 +136,7 @@ def test_each_kind_of_text_is_there(client: Client, survey: Resource) -> None:
         for each in FOREIGN
     )
     chips = open_page(client, survey, PAGES["chips, captions"])
-    vi = '<bdi lang="vi" dir="ltr">'
+    vi = '<bdi lang="vi">'
     assert f"<li><bdi>{vi}Loại nước</bdi>: {vi}sông</bdi></bdi>" in chips
     assert f"<li><bdi>{vi}Tên nơi</bdi> contains “{vi}Hồ</bdi>”</bdi>" in chips
     assert f"<bdi>Sorted by {vi}Độ sâu</bdi> ↓</bdi>" in chips
@@ -144,12 +144,12 @@ def test_each_kind_of_text_is_there(client: Client, survey: Resource) -> None:
     either = f"({vi}Loại nước</bdi>: {vi}sông</bdi> or {vi}biển</bdi>)"
     assert f"<bdi>{either} or {vi}Tên nơi</bdi> is not {vi}Hồ Tây</bdi></bdi>" in chips
     assert 'aria-label="Remove “Loại nước: sông”"' in chips
-    assert '<datalist id="f1-contains-values" lang="vi" dir="ltr"><option value="' in chips
+    assert '<datalist id="f1-contains-values" lang="vi"><option value="' in chips
     chart = open_page(client, survey, PAGES["chart"])
     title = f"Sum of {vi}Độ sâu</bdi> by {vi}Tên nơi</bdi>, split by {vi}Loại nước</bdi>"
     assert f"<h2><bdi>{title}</bdi></h2>" in chart
     assert f"<caption><bdi>{title}</bdi></caption>" in chart
-    assert '<option value="loai" lang="vi" dir="ltr" selected>Loại nước</option>' in chart
+    assert '<option value="loai" lang="vi" selected>Loại nước</option>' in chart
     highest = rf"The highest single value is [\d.]+ \({vi}Vịnh Bắc</bdi>, {vi}sông</bdi>\)"
     assert re.search(highest, chart)
     shown = open_page(client, survey, PAGES["map"])
@@ -214,10 +214,16 @@ def test_a_page_may_be_in_a_variant(page: str, language: str, expected: bool) ->
         assert is_foreign(language) is expected
 
 
-def test_an_unknown_language_has_no_direction() -> None:
+def test_a_direction_is_written_where_it_is_not_the_page_s() -> None:
     with translation.override("en"):
         assert write_attributes("ar") == ' lang="ar" dir="rtl"'
-        assert write_attributes("tlh") == ' lang="tlh"'
+        assert write_attributes("vi") == ' lang="vi"'
+        assert write_attributes("tlh") == ' lang="tlh"'  # Django does not know it
+    with translation.override("ar"):
+        assert write_attributes("vi") == ' lang="vi" dir="ltr"'
+        assert write_attributes("fa") == ' lang="fa"'
+        assert write_language("vi") == ' lang="vi"'
+    with translation.override("en"):
         assert write_language("vi") == ' lang="vi"'
         assert write_language("en") == write_language("") == ""
 
@@ -238,7 +244,7 @@ def test_a_phrase_escapes_its_parts() -> None:
         phrase = compose_phrase("<%(a)s> & 5 %% of %(b)s", a=value, b="&")
         joined = join_phrases(" <or> ", [value, mark_text("x")])
 
-    marked = '<bdi lang="vi" dir="ltr">&lt;b&gt;%s</bdi>'
+    marked = '<bdi lang="vi">&lt;b&gt;%s</bdi>'
     assert str(phrase) == "<<b>%s> & 5 % of &"
     assert phrase.html == f"&lt;{marked}&gt; &amp; 5 % of &amp;"
     assert (joined.text, joined.html) == ("<b>%s <or> x", f"{marked} &lt;or&gt; x")
