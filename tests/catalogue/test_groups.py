@@ -480,6 +480,27 @@ def send_form(client: Client, path: str, **sent: Any) -> str:
     )
 
 
+@KINDS
+def test_the_change_of_another_request_is_kept(
+    token: str, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    call(token, f"{kind}_create", name="hue", title="Hue", description="A city")
+    rows = MemberGroup.objects.filter(name="hue")
+
+    def change_first(*_asked: object) -> None:
+        rows.update(title="City of Hue")
+
+    # Between the check of the permission and the lock of the row.
+    monkeypatch.setattr("datastore_search.contrib.catalogue.groups.lock_resources", change_first)
+    changed = call(token, f"{kind}_patch", id="hue", description="An old city")
+
+    assert (changed["title"], changed["description"]) == ("City of Hue", "An old city")
+    monkeypatch.setattr(
+        "datastore_search.contrib.catalogue.groups.lock_resources", lambda *_asked: rows.delete()
+    )
+    call(token, f"{kind}_patch", 404, id="hue", description="New")
+
+
 def test_a_member_whom_another_request_has_added_is_refused_in_the_admin(
     client: Client, path: str
 ) -> None:

@@ -141,6 +141,11 @@ def test_nested_values_may_be_text(client: Client, token: str) -> None:
         ({"name": "new", "tags": [{"name": "t" * 101}]}, "tags", None),
         ({"name": "new", "tags": [{"name": str(n)} for n in range(51)]}, "tags", None),
         ({"name": "new", "groups": [{"title": "x"}]}, "groups", "Each of them needs a “name”."),
+        (
+            {"name": "new", "groups": [{"name": "a", "description": "x" * 10_001}]},
+            "groups",
+            "The text is longer than 10000 characters.",
+        ),
         ({"name": "new", "license_id": "l" * 201}, "license_id", "At most 200 characters."),
         ({"name": "new", "own": "x" * MAX_MEMBERS_BYTES}, "__extras", None),
         ({"name": "new", "own": "\0"}, "__extras", None),

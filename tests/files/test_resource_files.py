@@ -38,6 +38,7 @@ from ..builders import (
     SURVEY,
     act,
     check_error,
+    create_resource,
     get_result,
     make_token,
     make_user,
@@ -880,6 +881,17 @@ def test_the_file_of_a_resource_is_loaded_again(client: Client, token: str, sett
     assert task["state"] == "pending"
     assert submit(client, made["id"], token).json()["result"] is False  # it waits
     check_error(submit(client, made["id"], ""), 403, "Authorization Error")
+
+
+def test_a_task_of_a_resource_that_is_not_shown_is_for_those_who_may_change_it(
+    client: Client, token: str
+) -> None:
+    resource = create_resource(name="planned")
+    Load.objects.create(resource=resource, state=LoadState.FAILED)
+
+    check_error(show_task(client, "planned"), 404, "Not Found Error")
+    task = get_result(show_task(client, "planned", token), "task_status_show")
+    assert task["state"] == "error"
 
 
 def test_a_table_without_a_link_is_not_submitted(

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import re
+import uuid
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from html import unescape
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 import pytest
+from django.db import connection, transaction
 from django.test import Client
 from django.urls import reverse
 
@@ -26,6 +30,7 @@ from ..builders import (
     make_user_token,
     make_writer_token,
 )
+from ..processes import count_waiting_sessions, wait_until
 from .parsing import open_page
 
 pytestmark = pytest.mark.django_db
@@ -205,6 +210,28 @@ def test_a_resource_has_a_limited_number_of_views(
     error = check_error(act(client, "resource_view_create", sent, token), 409, "Validation Error")
 
     assert error["resource_id"] == [f"A resource has at most {MAX_VIEWS} views."]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_id_that_another_request_gives_at_the_same_time_is_refused(
+    client: Client, token: str, cities: Resource
+) -> None:
+    other, view_id = make_resource(name="other"), uuid.uuid4()
+
+    def add_same() -> Any:
+        with closing(connection):
+            sent = {"resource_id": "cities", "title": "t", "view_type": "x", "id": str(view_id)}
+            return act(client, "resource_view_create", sent, token)
+
+    with ThreadPoolExecutor() as pool:
+        with transaction.atomic():
+            SavedView.objects.create(id=view_id, resource=other, title="first")
+            adding = pool.submit(add_same)
+            wait_until(count_waiting_sessions, "the second request", alive=lambda: True)
+        error = check_error(adding.result(), 409, "Validation Error")
+
+    assert error == {"id": ["Must be a UUID that no other view has."]}
+    assert SavedView.objects.get().title == "first"
 
 
 def test_each_change_of_a_view_gives_the_resource_another_version(

@@ -188,11 +188,13 @@ def find_groups(
     return [*found.values()]
 
 
-def store_group(row: MemberGroup) -> None:
+def store_group(row: MemberGroup, change: Callable[[], object] | None = None) -> None:
     """
     Save an organization or a group, and show it in its datasets as it is now.
 
-    Raises: ``ValidationError`` by the names of fields; ``WriteBlocked``.
+    A ``change`` is made to the row as it is once it is locked, so that no other one is lost.
+
+    Raises: ``ValidationError`` by the names of fields; ``UnknownGroup``; ``WriteBlocked``.
     """
     using = router.db_for_write(MemberGroup)
     with begin_write_transaction(connections[using]):
@@ -204,7 +206,12 @@ def store_group(row: MemberGroup) -> None:
         # In the order of ``sync_dataset``: datasets, resources and their rows, names.
         homes = [each.pk for each in locked.filter(resource=None)]
         lock_resources(using, Q(dataset__in=rows) | Q(dataset__part_of__in=homes))
-        list(MemberGroup.objects.using(using).select_for_update().filter(pk=row.pk))
+        is_found = MemberGroup.objects.using(using).select_for_update().filter(pk=row.pk).first()
+        if change and not is_found:  # another request has purged it just now
+            raise UnknownGroup(group=row.name)
+        if change:
+            row.refresh_from_db(using)
+            change()
         lock_aliases(connections[using])  # one transaction gives names at a time
         row.full_clean()
         row.save(using=using)
@@ -285,10 +292,10 @@ def _find_group(request: Request, kind: Kind, name: str, verb: str = "change") -
     raise UnknownGroup(group=make_printable(name))
 
 
-def _store(row: MemberGroup) -> None:
-    """Store a row.  Raises: ``ValidationError`` as CKAN names the members."""
+def _store(row: MemberGroup, change: Callable[[], object] | None = None) -> None:
+    """Store a row.  Raises: ``ValidationError`` as CKAN names the members; ``UnknownGroup``."""
     try:
-        store_group(row)
+        store_group(row, change)
     except ValidationError as error:
         messages: dict[str, Any] = error.message_dict
         if texts := messages.pop(NON_FIELD_ERRORS, []):
@@ -320,17 +327,16 @@ def _create(kind: Kind, request: Request, sent: Mapping[str, object]) -> Answer:
 def _change(kind: Kind, request: Request, sent: Mapping[str, Any], *, keeps_extras: bool) -> Answer:
     parsed = ChangedGroup.parse(sent)
     row = _find_group(request, kind, parsed["id"])
-    _read_members(row, sent if keeps_extras else {"extras": [], **sent}, parsed)
-    _store(row)
+    sent = sent if keeps_extras else {"extras": [], **sent}
+    _store(row, partial(_read_members, row, sent, parsed))
     return Answer(describe_fully(request, row, row.datasets.count()))
 
 
 def _delete(kind: Kind, request: Request, sent: Mapping[str, Any], *, is_purge: bool) -> Answer:
     name = GroupNameParameters.parse(sent)["id"]
     row = _find_group(request, kind, name, "delete" if is_purge else "change")
-    row.is_deleted = True
     with begin_write_transaction(connections[router.db_for_write(MemberGroup)]):
-        _store(row)
+        _store(row, partial(setattr, row, "is_deleted", True))
         if is_purge:
             row.delete()
     return Answer(None)

@@ -42,7 +42,7 @@ from ...api.parameters import (
 )
 from ...database.statements import begin_write_transaction, lock_aliases
 from ...field_types import NotOfType, dump_json
-from ...models import Resource, parse_resource_id
+from ...models import MAX_TITLE_LENGTH, Resource, parse_resource_id
 from ...web.addresses import ResourceAddresses
 from .access import lock_changeable
 from .datasets import open_readable_datasets
@@ -81,6 +81,9 @@ _COLUMNS: Final = {
     **{name: column for name, column, _help in _TEXTS},
     **{name: name for name in ("tags", "extras", "groups")},
 }
+
+#: Of the texts of a group that only datasets name.
+_GROUP_LENGTHS = {"name": 100, "id": 100, "title": MAX_TITLE_LENGTH, "description": 10_000}
 
 # Members ------------------------------------------------------------------------------------------
 
@@ -135,9 +138,12 @@ class GroupsField(ListField):
     def check(self, data: object) -> Any:
         groups = []
         for each in self.list_named(data):
-            names = ("title", "description", "id")
-            texts = {name: each[name] for name in names if isinstance(each.get(name), str)}
-            groups.append(Group(each.get("name") or texts["id"], **texts).to_json())
+            texts = {
+                name: TextField(most).to_internal_value(each[name])
+                for name, most in _GROUP_LENGTHS.items()
+                if isinstance(each.get(name), str)
+            }
+            groups.append(Group(**{**texts, "name": texts.get("name") or texts["id"]}).to_json())
         return groups
 
 

@@ -270,6 +270,9 @@ def _task_status_show(request: Request, sent: Mapping[str, object]) -> Answer:
         resource = Resource.objects.using(session.connection.alias).named(name).first()
         if resource is not None:
             check_may_read(request, resource, name)
+            is_listed = resource.table_version_id or catalogue.entry.is_published(resource)
+            if not (is_listed or resource.permits(get_reader(request), "change")):
+                resource = None  # ``resource_show`` does not show it, either
         if resource is None or (load := find_newest_load(resource)) is None:
             raise UnknownResource(resource=make_printable(name))
     state, error = _STATES.get(LoadState(load.state), "pending"), read_error(request, load)

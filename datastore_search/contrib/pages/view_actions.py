@@ -202,15 +202,18 @@ def _resource_view_create(request: Request, sent: Mapping[str, object]) -> Answe
     with _change_views(request, Resource.objects.named(name).first(), name) as resource:
         views = SavedView.objects.filter(resource=resource)
         view_id = parse_resource_id(parsed.pop("id", "") or str(uuid.uuid4()))
-        if view_id is None or SavedView.objects.filter(pk=view_id).exists():
-            raise ValidationError({"id": [_("Must be a UUID that no other view has.")]})
         if views.count() >= MAX_VIEWS:
             message = _("A resource has at most %(most)s views.") % {"most": MAX_VIEWS}
             raise ValidationError({"resource_id": [message]})
         last = views.aggregate(last=Max("position"))["last"]
         position = 0 if last is None else min(last + 1, MAX_POSITION)  # the admin sets any
-        view = SavedView(id=view_id, resource=resource, position=position, members=members)
-        return _save(request, view, parsed)
+        values = {"resource": resource, "position": position, "members": members, **parsed}
+        is_new = False
+        if view_id:  # another request may add a view with this id, to another resource
+            view, is_new = SavedView.objects.get_or_create(pk=view_id, defaults=values)
+        if not is_new:
+            raise ValidationError({"id": [_("Must be a UUID that no other view has.")]})
+        return Answer(_describe(view, _find_package_id(request, resource)))
 
 
 @build_action(
