@@ -73,6 +73,8 @@ SELECT date_trunc('month', d) FROM "T" ORDER BY _id
 SELECT date_trunc('month', tz) FROM "T" ORDER BY _id
 SELECT to_char(at, 'YYYY-MM'), to_char(at, 'HH24:MI:SS'), to_char(d, 'DD.MM.YYYY'), to_char(d, 'IYYY-IW') FROM "T" ORDER BY _id
 SELECT to_char(d, 'Month') FROM "T" -- refused
+SELECT to_char(at, 'SSSS') FROM "T" -- refused
+SELECT to_char(at, 'yyyy iddd') FROM "T" -- refused
 SELECT to_char(d, 'FMMonth FMDD, YYYY') FROM "T" ORDER BY _id
 SELECT to_char(price, '999.99') FROM "T" -- refused
 SELECT to_char(d, 'Mon'), to_char(d, 'Dy'), to_char(d, 'Q') FROM "T" ORDER BY _id -- refused
@@ -127,6 +129,8 @@ SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY f), percentile_disc(0.5) WITH
 SELECT percentile_cont(0.25) WITHIN GROUP (ORDER BY price) FROM "T"
 SELECT mode() WITHIN GROUP (ORDER BY name) FROM "T"
 SELECT array_agg(n ORDER BY _id) FROM "T"
+SELECT array_agg(price ORDER BY _id), array_agg(DISTINCT price * 2) FROM "T"
+SELECT nullif(n, 1.5) / 2, nullif(7, _id), nullif('7', n), nullif(n, big), 7.0 / nullif(n, 0.0), nullif(d, at), nullif(n, f) FROM "T" ORDER BY _id
 SELECT string_agg(DISTINCT "Name", ',') FROM "T"
 SELECT string_agg(name, '; ') FROM (SELECT name FROM "T" WHERE _id = 1) AS x
 SELECT row_number() OVER (ORDER BY _id), rank() OVER (ORDER BY name), dense_rank() OVER (ORDER BY name) FROM "T" ORDER BY _id

@@ -27,7 +27,7 @@ from ....api.authentication import check_may_read
 from ....api.parameters import ActionParameters, TextField
 from ....api.schemas import BOOLEAN, FIELDS, RECORDS, TEXT, object_of, schema_ref
 from ....conf import conf
-from ....field_types import INT8, field_types
+from ....field_types import INT8, NUMERIC, field_types
 from ....field_types.numbers import NUMBER
 from ....filters.names import ID
 from ....guards import shares
@@ -248,6 +248,8 @@ def _write(value: Any, output: Output) -> str:
         is_number = output.kind in {Kind.DECIMAL, Kind.BIGDECIMAL} and NUMBER.fullmatch(value)
         is_json = output.kind is Kind.OBJECT and field_types[output.type].is_nested
         return value if is_number or (is_json and _is_json(value)) else _dump(value)
+    if isinstance(value, list) and output.type == f"_{NUMERIC.name}":
+        return f"[{', '.join('null' if each is None else str(each) for each in value)}]"
     if isinstance(value, float) and not isfinite(value):
         value = {inf: "Infinity", -inf: "-Infinity"}.get(value, "NaN")
     return _dump(value)

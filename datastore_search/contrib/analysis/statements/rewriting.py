@@ -363,8 +363,10 @@ _CASED = {"AM", "PM"}
 _FORMATS |= {
     part.lower(): code for part, code in _FORMATS.items() if part.isupper() and part not in _CASED
 }
-_FORMAT = re.compile(
-    "|".join(sorted(map(re.escape, _FORMATS), key=len, reverse=True)) + '|"[^"]*"|[^A-Za-z"%]'
+_FORMAT = re.compile(  # longer ones of PostgreSQL's begin with these
+    "(?!SSSS|ssss|IDDD|iddd)(?:"
+    + "|".join(sorted(map(re.escape, _FORMATS), key=len, reverse=True))
+    + ')|"[^"]*"|[^A-Za-z"%]'
 )
 
 

@@ -398,6 +398,8 @@ def _decide_function(node: exp.Expr, function: Function) -> Kind:
             _refuse([each], node)
     if function.result in {"=", "compare"}:
         merged = _merge(arguments, node, FAMILIES.get(families[:1], VALUES))
+        if isinstance(node, exp.Nullif) and merged in (*INTEGERS, *MOMENTS):
+            return get_kind(node.this)  # PostgreSQL compares these without a cast
         return merged if function.result == "=" else Kind.BOOLEAN
     if isinstance(function.result, Kind):
         return function.result
