@@ -130,7 +130,7 @@ SELECT percentile_cont(0.25) WITHIN GROUP (ORDER BY price) FROM "T"
 SELECT mode() WITHIN GROUP (ORDER BY name) FROM "T"
 SELECT array_agg(n ORDER BY _id) FROM "T"
 SELECT array_agg(price ORDER BY _id), array_agg(DISTINCT price * 2) FROM "T"
-SELECT nullif(n, 1.5) / 2, nullif(7, _id), nullif('7', n), nullif(n, big), 7.0 / nullif(n, 0.0), nullif(d, at), nullif(n, f) FROM "T" ORDER BY _id
+SELECT nullif(n, 1.5) / 2, nullif(7, _id), nullif('7', n), nullif(n, big), 7.0 / nullif(n, 0.0), nullif(d, at), nullif(n, f), nullif(price, f) FROM "T" ORDER BY _id
 SELECT string_agg(DISTINCT "Name", ',') FROM "T"
 SELECT string_agg(name, '; ') FROM (SELECT name FROM "T" WHERE _id = 1) AS x
 SELECT row_number() OVER (ORDER BY _id), rank() OVER (ORDER BY name), dense_rank() OVER (ORDER BY name) FROM "T" ORDER BY _id

@@ -65,6 +65,15 @@ def test_cells_have_the_types_and_values_of_the_fields(client: Client, db: None)
     )
 
 
+def test_a_number_that_python_rounds_keeps_its_digits(client: Client, db: None) -> None:
+    numbers = ["9" * 38, "-0." + "9" * 30, "1e30"]
+    resource = make_resource("\n".join(["n", *numbers]), types={"n": "numeric"})
+
+    rows = read_rows(request_file(client, resource, "xlsx", fields="n"))
+
+    assert [value for (value,) in rows[1:]] == [*numbers[:2], 1e30]
+
+
 def test_a_sheet_is_ready_to_work_with(client: Client, db: None) -> None:
     long = "a long description of the road " * 9
     csv = f"code,description,opened\nA1,{long},2024-02-29\nB2,short,2024-03-01\n"

@@ -445,6 +445,10 @@ _RULES: Mapping[type[exp.Expr] | str, Callable[[exp.Expr], exp.Expr]] = {
         node.expressions[0].copy() > 0, _call("make_date", *node.expressions)
     ),
     exp.NthValue: _rewrite_nth,
+    exp.Nullif: lambda node: exp.Nullif(
+        this=_double(node.this) if get_kind(node) is Kind.DOUBLE else node.this,
+        expression=node.expression,
+    ),
     "octet_length": _rename("strlen"),
     "btrim": _rename("trim"),
     "every": _rename("bool_and"),

@@ -26,6 +26,7 @@ from django.utils.translation import gettext_lazy as _
 from ....downloads.dump import BLOCK_BYTES, PROGRESS, REPORTED_ROWS, Dump
 from ....downloads.text_rows import begins_like_formula
 from ....field_types import get_field_type
+from ....field_types.json_values import EXACT
 from ....guards.folders import create_working_folder
 from ....messages.availability import NoRoomForAnswer
 from ....messages.search import UnwritableFile
@@ -225,7 +226,7 @@ def _encode(text: str) -> bytes:
 def _read_number(parse: Callable[[str], Decimal | float], text: str) -> float | None:
     number = parse(text)
     if isinstance(number, Decimal) and (
-        not number.is_finite() or len(number.normalize().as_tuple().digits) > _MAX_DIGITS
+        not number.is_finite() or len(EXACT.normalize(number).as_tuple().digits) > _MAX_DIGITS
     ):
         return None
     double = float(number)

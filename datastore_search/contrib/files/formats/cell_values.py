@@ -64,7 +64,7 @@ def has_lost_digits(text: str) -> bool:
 
 
 def _count_digits(number: Decimal) -> int:
-    return len(number.normalize().as_tuple().digits)
+    return len("".join(map(str, number.as_tuple().digits)).strip("0"))
 
 
 # Number formats -----------------------------------------------------------------------------------

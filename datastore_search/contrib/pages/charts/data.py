@@ -424,7 +424,7 @@ def read_figures(
 
 
 def _write(number: Decimal) -> str:
-    return f"{number.normalize():f}"
+    return f"{_EXACT.normalize(number):f}"
 
 
 # Values -------------------------------------------------------------------------------------------
