@@ -109,7 +109,7 @@ def _send(
     dates = [] if seconds is None else [http_date(seconds)]
     if request.method == "GET" and condition in {None, validators.etag, *dates}:
         part = parse_range(request.headers.get("Range", ""), size)
-    if not part:
+    if size and not part:  # an empty file has no part, and is sent whole
         headers = {"Content-Range": f"bytes */{size}"}
         return HttpResponse(status=HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE, headers=headers)
     if request.method == "HEAD":

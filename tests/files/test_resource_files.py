@@ -754,6 +754,13 @@ def test_parts_and_conditions(client: Client, token: str) -> None:
 def test_a_private_file_is_sent_to_its_readers_alone(
     client: Client, token: str, settings: Any
 ) -> None:
+@pytest.mark.parametrize("wanted", ["", "bytes=0-9"])
+def test_an_empty_file_is_sent(client: Client, token: str, wanted: str) -> None:
+    response = fetch(client, publish(client, token, "a.pdf", b""), Range=wanted)
+
+    assert (response.status_code, read(response), response["Content-Length"]) == (200, b"", "0")
+
+
     made = publish(client, token, "a.pdf", PDF, private="true")
     reader = make_user("other", permissions=("view_resource",))
 
