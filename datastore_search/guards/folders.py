@@ -12,9 +12,11 @@ from pathlib import Path
 from tempfile import gettempdir, mkdtemp
 from typing import Any
 
-from django.core.files import locks
+from django.core.files import File, locks
 from django.core.files.storage import Storage, storages
 from django.db.models import QuerySet
+
+from ..messages.availability import FileNotStored
 
 logger = logging.getLogger(__name__)
 
@@ -75,6 +77,20 @@ def delete_stray_files(folder: str, rows: QuerySet[Any], oldest: datetime) -> in
         delete_files(old)
         return len(old)
     return 0
+
+
+def store_file(name: str, file: File) -> str:
+    """
+    Store a file, and return its name.
+
+    Raises: ``FileNotStored`` when the storage fails or is full; it keeps no part of the file.
+    """
+    try:
+        return get_storage().save(name, file)
+    except Exception as error:  # of any storage
+        logger.exception("The file %s could not be stored.", name)
+        delete_files([name])
+        raise FileNotStored from error
 
 
 def delete_files(names: Iterable[str]) -> None:

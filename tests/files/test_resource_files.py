@@ -607,7 +607,9 @@ def test_a_storage_that_fails_changes_nothing(
 ) -> None:
     made = publish(client, token, "a.csv", SMALL)
 
-    def fail(*_arguments: object, **_more: object) -> None:
+    def fail(*arguments: Any, **_more: object) -> None:
+        if isinstance(arguments[0], FileSystemStorage):
+            Path(arguments[0].path(arguments[1])).write_bytes(b"a part")
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(FileSystemStorage, "_save", fail)
@@ -618,6 +620,7 @@ def test_a_storage_that_fails_changes_nothing(
 
     assert show(client, made["id"], token)["url"] == made["url"]
     assert read(fetch(client, made)) == SMALL
+    assert list_stored(uploads) == [SMALL]
     (uploads / str(ResourceFile.objects.get().file)).unlink()
     assert fetch(client, made).status_code == 503
 
@@ -751,9 +754,6 @@ def test_parts_and_conditions(client: Client, token: str) -> None:
     assert whole["Cache-Control"] == "max-age=0, must-revalidate, public"
 
 
-def test_a_private_file_is_sent_to_its_readers_alone(
-    client: Client, token: str, settings: Any
-) -> None:
 @pytest.mark.parametrize("wanted", ["", "bytes=0-9"])
 def test_an_empty_file_is_sent(client: Client, token: str, wanted: str) -> None:
     response = fetch(client, publish(client, token, "a.pdf", b""), Range=wanted)
@@ -761,6 +761,9 @@ def test_an_empty_file_is_sent(client: Client, token: str, wanted: str) -> None:
     assert (response.status_code, read(response), response["Content-Length"]) == (200, b"", "0")
 
 
+def test_a_private_file_is_sent_to_its_readers_alone(
+    client: Client, token: str, settings: Any
+) -> None:
     made = publish(client, token, "a.pdf", PDF, private="true")
     reader = make_user("other", permissions=("view_resource",))
 
@@ -899,6 +902,19 @@ def test_a_task_of_a_resource_that_is_not_shown_is_for_those_who_may_change_it(
     check_error(show_task(client, "planned"), 404, "Not Found Error")
     task = get_result(show_task(client, "planned", token), "task_status_show")
     assert task["state"] == "error"
+
+
+def test_a_file_whose_worker_was_killed_is_loaded_again(
+    client: Client, token: str, settings: Any
+) -> None:
+    settings.TASKS = WAITING
+    made = publish(client, token, "a.csv", SMALL)
+    Load.objects.update(state=LoadState.COPYING, started_at=timezone.now())
+
+    assert submit(client, made["id"], token).json()["result"] is True
+
+    states = Load.objects.order_by("pk").values_list("state", flat=True)
+    assert list(states) == [LoadState.FAILED, LoadState.QUEUED]
 
 
 def test_a_table_without_a_link_is_not_submitted(

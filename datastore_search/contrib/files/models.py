@@ -10,6 +10,7 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib.auth import get_user_model
+from django.core.files import File
 from django.db import models, router, transaction
 from django.db.models.signals import post_delete
 from django.dispatch import receiver
@@ -17,7 +18,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from ...database.statements import Call
-from ...guards.folders import delete_files, get_storage
+from ...guards.folders import delete_files, get_storage, store_file
 from ...messages.texts import show_bidi_controls
 from ...models.base import GuardedModel, PrimaryModel
 from .messages import BadRow, LoadFailed, Message
@@ -64,6 +65,11 @@ UPLOADS_FOLDER = "datastore_search"
 def build_upload_name(load: Load, filename: str) -> str:
     """Name an upload by a secret, because the storage may be open to the public."""
     return f"{UPLOADS_FOLDER}/{secrets.token_urlsafe(24)}{PurePath(filename).suffix[:20]}"
+
+
+def store_upload(file: File) -> str:
+    """Store an upload, and return its name; raise as ``store_file``."""
+    return store_file(build_upload_name(Load(), file.name or ""), file)
 
 
 def forget_user(collector: Any, field: Any, loads: Any, using: str) -> None:

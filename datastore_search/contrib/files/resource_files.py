@@ -39,14 +39,14 @@ from ...api.parameters import (
 from ...api.schemas import BOOLEAN
 from ...api.uploads import UploadStore
 from ...database.statements import Call, RowToLock, begin_write_transaction
-from ...guards.folders import STRAY_AFTER, delete_stray_files
+from ...guards.folders import STRAY_AFTER, delete_stray_files, store_file
 from ...guards.shares import Client
 from ...messages.access import UnknownResource
-from ...messages.availability import FileNotStored
 from ...models import Resource
 from ...search import open_snapshot
 from .conf import conf
 from .formats import list_formats
+from .jobs.cleanup import mark_interrupted_loads
 from .jobs.queue import cancel_loads, create_load, enqueue_load
 from .messages import LoadFailed
 from .models import (
@@ -56,7 +56,6 @@ from .models import (
     LoadState,
     ResourceFile,
     delete_unneeded_file,
-    get_upload_storage,
 )
 from .types.options import LoadOptions
 
@@ -113,10 +112,7 @@ def receive_file(
         return _keep_file(request, resource, old, members)
     name, now = clean_file_name(file.name or ""), timezone.now()
     secret = f"{FOLDER}/{secrets.token_urlsafe(24)}{PurePath(name).suffix}"
-    try:
-        stored = get_upload_storage().save(secret, file)
-    except OSError as error:
-        raise FileNotStored from error
+    stored = store_file(secret, file)
     size = file.size or 0
     values = {"file": stored, "name": name, "size_bytes": size, "stored_at": now}
     ResourceFile.objects.update_or_create(resource=resource, defaults=values)
@@ -234,6 +230,7 @@ class SubmitParameters(ResourceParameters):
 def _datapusher_submit(request: Request, sent: Mapping[str, object]) -> Answer:
     name = SubmitParameters.get_name(SubmitParameters.parse(sent))
     resource = check_may_write(request, Resource.objects.named(name).first(), name)
+    mark_interrupted_loads(Load.objects.filter(resource=resource))
     using = router.db_for_write(Resource)
     with begin_write_transaction(
         connections[using], RowToLock(Resource._meta.db_table, resource.pk)

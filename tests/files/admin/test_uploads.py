@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
+from django.core.files.storage import FileSystemStorage
 from django.test import Client
 from django.urls import reverse
 
@@ -13,6 +15,7 @@ from datastore_search.models import MAX_ALIAS_LENGTH, Resource
 
 from ...builders import SURVEY, make_user
 from ...streams import FILE, MULTIPART, Answer, send
+from ..builders import list_files
 from .forms import FORM, make_file
 
 GB = 2**30
@@ -93,6 +96,26 @@ def test_a_file_that_is_a_little_too_large_is_refused_by_the_form(
     response = staff.post(page, {**FORM, "file": make_file(SURVEY)})
 
     assert "The file is larger than 10" in response.content.decode()
+
+
+def test_an_upload_that_cannot_be_stored_is_refused_by_the_form(
+    staff: Client, page: str, uploads: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (uploads / "datastore_search").mkdir(parents=True)
+    (uploads / "earlier.csv").write_text(SURVEY)
+    Load.objects.update(file="earlier.csv")  # of the draft
+
+    def fill_disk(storage: FileSystemStorage, name: str, _content: object) -> None:
+        Path(storage.path(name)).write_text("a part")
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(FileSystemStorage, "_save", fill_disk)
+    response = staff.post(page, {**FORM, "file": make_file(SURVEY)})
+
+    assert response.status_code == 200
+    assert "The file cannot be stored or read at the moment." in response.content.decode()
+    assert [path.name for path in list_files(uploads)] == ["earlier.csv"]
+    assert not Load.objects.exclude(file="earlier.csv").exists()
 
 
 def test_an_upload_whose_length_is_no_number_is_refused(page: str, boss: Any) -> None:

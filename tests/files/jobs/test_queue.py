@@ -31,7 +31,12 @@ from datastore_search.contrib.files.jobs import (
 )
 from datastore_search.contrib.files.jobs.runner import JobMonitor
 from datastore_search.contrib.files.messages import LoadFailed
-from datastore_search.contrib.files.models import Load, LoadState, get_upload_storage
+from datastore_search.contrib.files.models import (
+    Load,
+    LoadState,
+    StoredDownload,
+    get_upload_storage,
+)
 from datastore_search.contrib.files.publishing import publish
 from datastore_search.contrib.files.signals import load_failed, resource_loaded
 from datastore_search.contrib.files.sources import fetching as sources
@@ -193,6 +198,17 @@ def test_every_kind_of_django_file_is_copied_with_its_digest(
     assert (source.name, source.checksum) == ("file.csv", sha256(content).hexdigest())
     assert reported[-1] == (len(content), len(content))
     assert len(reported) > 3
+
+
+def test_the_file_of_another_model_is_copied_and_stays(committed: Resource) -> None:
+    storage = get_upload_storage()
+    document = StoredDownload(file=storage.save("documents/file.csv", ContentFile(CSV)))
+
+    load = submit_load(committed, file=document.file)
+    document.file.close()
+
+    assert (load.state, load.record_count) == (LoadState.READY, 2)
+    assert storage.exists("documents/file.csv")
 
 
 # Retrying -----------------------------------------------------------------------------------------

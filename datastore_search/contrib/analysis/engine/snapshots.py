@@ -42,7 +42,7 @@ from ....database.statements import execute, write_rows
 from ....database.tables import limit_lock_waits, name_record_table, quote_record_table
 from ....field_types import field_types
 from ....filters import Clause
-from ....guards.folders import delete_files, delete_stray_files, get_storage
+from ....guards.folders import delete_files, delete_stray_files, get_storage, store_file
 from ....models import Resource, TableVersion
 from ....search import ConsistentRead
 from ..conf import conf
@@ -245,7 +245,7 @@ def _store_file(path: Path) -> str:
             target.hardlink_to(path)
             return name
     with path.open("rb") as opened:
-        return storage.save(name, File(opened))
+        return store_file(name, File(opened))
 
 
 def _copy_file(snapshot: Snapshot) -> None:

@@ -22,6 +22,7 @@ from django.views.decorators.csrf import csrf_exempt
 
 from ....admin.forms import get_shown_rows, split_fields
 from ....field_types import label_type
+from ....messages.availability import FileNotStored
 from ....messages.requests import InvalidContentLength
 from ....messages.texts import format_count
 from ....models import Resource
@@ -61,11 +62,15 @@ def handle_upload(
     form = LoadForm(resource, options, request.POST or None, files, has_file=load is not None)
     if request.method == "POST" and form.is_valid():
         given = {name: form.cleaned_data[name] for name in ("file", "url")}
-        if load:
-            drafts.update_draft(load, form.build_options(), **given)
-        else:
-            load = drafts.create_draft(resource, form.build_options(), user=request.user, **given)
-        return redirect(_PREVIEW, load.pk)
+        try:
+            if load:
+                drafts.update_draft(load, form.build_options(), **given)
+            else:
+                chosen, user = form.build_options(), request.user
+                load = drafts.create_draft(resource, chosen, user=user, **given)
+            return redirect(_PREVIEW, load.pk)
+        except FileNotStored as error:
+            form.add_error("file", str(error))
     title = gettext("Change options") if load else gettext("Load a file")
     context = _build_context(owner, request, resource, title, load) | {
         "form": form,

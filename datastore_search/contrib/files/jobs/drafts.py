@@ -19,9 +19,10 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from ....guards.folders import create_working_folder
+from ....messages.availability import FileNotStored
 from ....models import Resource
 from ..messages import LoadFailed
-from ..models import Load, LoadState
+from ..models import Load, LoadState, store_upload
 from ..publishing.preview import build_preview
 from ..sources.fetching import copy_source
 from ..types.options import LoadOptions
@@ -52,11 +53,11 @@ def update_draft(
     load: Load, options: LoadOptions, *, file: File | None = None, url: str = ""
 ) -> None:
     if file or url:
+        stored = store_upload(file) if file else ""  # before the earlier one is deleted
         delete_upload(load)
         load.source = ((file.name if file else "") or url)[-queue.MAX_SOURCE_LENGTH :]
         load.url = url
-        if file:
-            load.file = file
+        load.file = stored
     load.preview = None
     load.mode, load.options = options.mode, options.to_json()
     load.save()
@@ -108,7 +109,7 @@ def preview_draft(load: Load) -> None:
             if not load.file:  # the load is to have the same file as the preview
                 load.source = source.name[-queue.MAX_SOURCE_LENGTH :]
                 with source.path.open("rb") as opened:
-                    load.file.save(source.name, File(opened), save=False)
+                    load.file = store_upload(File(opened, source.name))
                 Load.objects.filter(pk=load.pk).update(file=load.file.name, source=load.source)
             options, monitor = LoadOptions.from_json(load.options), DraftMonitor(_select(load))
             with monitor.poll_during(connections[router.db_for_write(Load)]):
@@ -117,6 +118,8 @@ def preview_draft(load: Load) -> None:
                 ).to_json()
     except LoadFailed as failure:
         preview = {"failure": failure.to_json()}
+    except FileNotStored:
+        preview = {"failure": LoadFailed("load.disk_full").to_json()}
     except Exception:  # a user waits for the preview
         logger.exception("The file of draft %s could not be looked at.", load.pk)
         preview = {"failure": LoadFailed("load.unexpected").to_json()}

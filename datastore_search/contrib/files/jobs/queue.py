@@ -18,7 +18,7 @@ from django.utils.module_loading import import_string
 from ....models import Resource, TableVersion
 from ..conf import conf
 from ..messages import UNSTORABLE, LoadFailed
-from ..models import FINISHED, Load, LoadState
+from ..models import FINISHED, Load, LoadState, store_upload
 from ..sources.fetching import parse_address
 from ..types.options import LoadOptions
 from .cleanup import clean_up_loads, list_kept_tables, mark_failed, mark_interrupted_loads
@@ -86,11 +86,13 @@ def create_load(
     Without a ``source`` it has the name of the upload, or the URL.
 
     Raises: ``LoadFailed`` with ``url.invalid``, ``url.has_credentials``: a password is not stored,
-    not even with a failed load.
+    not even with a failed load.  ``FileNotStored``.
     """
     if values.get("url"):
         parse_address(values["url"])
     source = source or getattr(values.get("file"), "name", "") or values.get("url", "")
+    if file := values.get("file"):
+        values["file"] = file if isinstance(file, str) else store_upload(file)
     return Load.objects.create(
         resource=resource,
         source=UNSTORABLE.sub("�", source)[-MAX_SOURCE_LENGTH:],  # a path may be no UTF-8
