@@ -70,6 +70,7 @@ def _build_list_type(
     if element.is_text:  # as which DuckDB reads lists and objects, too; 1.50 would become 1.5
         parts, condition = "JSON", "json_type({v}) NOT IN ('ARRAY', 'OBJECT', 'DOUBLE')"
 
+    json_expression = json_expression or f"CAST(to_json(CAST({_ELEMENTS} AS {kind}[])) AS VARCHAR)"
     return FieldType(
         name=f"_{element.name}",
         label=label,
@@ -83,9 +84,10 @@ def _build_list_type(
         sort_expression=f"datastore_search_elements({{v}})::{element.name}[]",
         operators=frozenset({Operators.ORDER, Operators.CONTAINS}),
         duckdb=DuckDBTexts(
-            "CASE WHEN json_valid({v}) THEN json_type({v}) = 'ARRAY'"
+            # A dump as CSV has “null” where there is no list.
+            "CASE WHEN json_valid({v}) THEN json_type({v}) IN ('ARRAY', 'NULL')"
             f" AND {_match_all(parts, condition)} ELSE false END",
-            json_expression or f"CAST(to_json(CAST({_ELEMENTS} AS {kind}[])) AS VARCHAR)",
+            f"coalesce({json_expression}, 'null')",
             ((_match_all(parts, " OR ".join(element.duckdb.inference_conditions[0])),),),
             is_inferred=False,
         ),

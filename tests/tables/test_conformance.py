@@ -152,6 +152,12 @@ _CELLS = {
 DIFFERENCES: Mapping[tuple[str, str], Mapping[str, Any]] = {
     # A cell of a file has no other way to be a number, a list or an object than to be JSON.
     **{(source, "json"): _CELLS for source in ("csv", "xlsx", "json", "parquet")},
+    # A dump as CSV has “null” where there is no list.
+    **{
+        (source, f"_{element}"): {"null": None}
+        for source in ("csv", "xlsx", "json", "parquet")
+        for element in ("text", "int4", "int8", "float8", "bool")
+    },
     # People write the numbers and the days of a page in the page's language.
     **{("page", kind): {"1,234": ...} for kind in ("int2", "int4", "int8", "float8", "numeric")},
     **{("page", kind): {"02/03/2024": ...} for kind in ("date", "timestamp", "timestamptz")},

@@ -136,6 +136,9 @@ READ: tuple[tuple[str, str, Any], ...] = (
     ("json", '{"a": [1, 2.50]}', {"a": ["1", "2.50"]}),
     ("_float8", '[null, "NaN"]', [None, "NaN"]),
     ("_int4", "[]", []),
+    ("_int4", "null", None),
+    ("_float8", "null", None),
+    ("_text", "null", None),
 )
 REFUSED = (
     ("int4", "2147483648"),
