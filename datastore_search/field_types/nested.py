@@ -84,8 +84,7 @@ def _build_list_type(
         sort_expression=f"datastore_search_elements({{v}})::{element.name}[]",
         operators=frozenset({Operators.ORDER, Operators.CONTAINS}),
         duckdb=DuckDBTexts(
-            # A dump as CSV has “null” where there is no list.
-            "CASE WHEN json_valid({v}) THEN json_type({v}) IN ('ARRAY', 'NULL')"
+            "CASE WHEN json_valid({v}) THEN json_type({v}) IN ('ARRAY', 'NULL')"  # as in dumps
             f" AND {_match_all(parts, condition)} ELSE false END",
             f"coalesce({json_expression}, 'null')",
             ((_match_all(parts, " OR ".join(element.duckdb.inference_conditions[0])),),),

@@ -80,11 +80,7 @@ def delete_stray_files(folder: str, rows: QuerySet[Any], oldest: datetime) -> in
 
 
 def store_file(name: str, file: File) -> str:
-    """
-    Store a file, and return its name.
-
-    Raises: ``FileNotStored`` when the storage fails or is full; it keeps no part of the file.
-    """
+    """Store a file, and return its name.  Raises: ``FileNotStored``; no part of it is kept."""
     try:
         return get_storage().save(name, file)
     except Exception as error:  # of any storage

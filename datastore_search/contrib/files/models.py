@@ -68,7 +68,6 @@ def build_upload_name(load: Load, filename: str) -> str:
 
 
 def store_upload(file: File) -> str:
-    """Store an upload, and return its name; raise as ``store_file``."""
     return store_file(build_upload_name(Load(), file.name or ""), file)
 
 

@@ -111,8 +111,7 @@ def receive_file(
     if file is None:
         return _keep_file(request, resource, old, members)
     name, now = clean_file_name(file.name or ""), timezone.now()
-    secret = f"{FOLDER}/{secrets.token_urlsafe(24)}{PurePath(name).suffix}"
-    stored = store_file(secret, file)
+    stored = store_file(f"{FOLDER}/{secrets.token_urlsafe(24)}{PurePath(name).suffix}", file)
     size = file.size or 0
     values = {"file": stored, "name": name, "size_bytes": size, "stored_at": now}
     ResourceFile.objects.update_or_create(resource=resource, defaults=values)

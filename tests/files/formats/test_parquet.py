@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import struct
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
 
 import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from datastore_search.contrib.files.formats import parquet
@@ -139,6 +142,20 @@ def test_records_stay_in_the_order_of_the_file(tmp_path: Path) -> None:
 )
 def test_what_cannot_be_read_is_refused(tmp_path: Path, content: bytes, code: str) -> None:
     assert get_read_failure(read_parquet, tmp_path / "file", content).code == code
+
+
+def test_numbers_that_would_be_rounded_are_refused(tmp_path: Path) -> None:
+    number = pa.array([Decimal(f"{10**38}.01")], pa.decimal256(76, 2))
+    for values in (number, pa.StructArray.from_arrays([number], ["within"])):
+        pq.write_table(pa.table({"x": values}), tmp_path / "made")
+        content = (tmp_path / "made").read_bytes()
+
+        failure = get_read_failure(read_parquet, tmp_path / "file", content)
+
+        assert str(failure) == (
+            "Files of the format Parquet, DECIMAL(76) are not read. Save the table as CSV, and load"
+            " that file."
+        )
 
 
 def test_a_shortage_of_memory_does_not_mean_a_damaged_file(

@@ -20,7 +20,7 @@ from .staging import ROW_ERRORS, STAGED_ROWS, StagedTable, StagingArea, get_colu
 #: A type as DuckDB's client describes it: ``id``, and ``children`` where it is made of others.
 _DuckDBType = Any
 
-_NESTED = frozenset(("list", "array", "struct", "map"))
+_NESTED, _MAX_DIGITS = frozenset(("list", "array", "struct", "map")), 38
 
 
 def read_parquet(path: Path, options: ReadOptions, staging_area: StagingArea) -> StagedTable:
@@ -120,12 +120,14 @@ def _read_columns(source: Composed, staging_area: StagingArea) -> list[_Column]:
     query = SQL("SELECT * FROM read_parquet({})").format(source)
     types = staging_area.connection.sql(query.text).types
     # DuckDB changes names where only case differs.
-    schema = "SELECT name, coalesce(num_children, 0), type FROM parquet_schema({})"
+    schema = "SELECT name, coalesce(num_children, 0), type, precision FROM parquet_schema({})"
     tree = staging_area.execute(schema, source).fetchall()
     names: list[str] = []
     with_int96: set[int] = set()
     below = 0
-    for name, children, kind in tree[1:]:
+    for name, children, kind, digits in tree[1:]:
+        if (digits or 0) > _MAX_DIGITS:  # DuckDB would round them
+            raise LoadFailed("file.save_as_csv", format=f"Parquet, DECIMAL({digits})")
         if not below:
             names.append(name)
             below = 1

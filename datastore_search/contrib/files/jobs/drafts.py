@@ -56,8 +56,7 @@ def update_draft(
         stored = store_upload(file) if file else ""  # before the earlier one is deleted
         delete_upload(load)
         load.source = ((file.name if file else "") or url)[-queue.MAX_SOURCE_LENGTH :]
-        load.url = url
-        load.file = stored
+        load.url, load.file = url, stored
     load.preview = None
     load.mode, load.options = options.mode, options.to_json()
     load.save()
