@@ -594,6 +594,28 @@ def test_every_bar_leads_to_as_many_records_as_it_says(
         assert f"of {count} " in found or count == "0", (link, text)
 
 
+def test_a_bar_leads_to_texts_of_its_own_case_and_to_empty_ones(client: Client, db: None) -> None:
+    rows = 'lake,x\nLake,x\nLAKE,y\nLake,X\n"",x\n"",\n'
+    resource = make_loaded_resource(f"kind,stage\n{rows}")
+    # What the question asks besides holds, of the same field, too.
+    filters = '{"kind": ["lake", "Lake", "", "LAKE"]}'
+
+    page = html.unescape(open_chart(client, resource, {"by": "kind"}).content.decode())
+    query = {"by": "kind", "split": "stage", "filters": filters}
+    split = html.unescape(open_chart(client, resource, query).content.decode())
+
+    bars = r'<a href="\.\./([^"]*)" tabindex="-1"><rect.*?<title>(.*?)</title>'
+    marks = re.findall(bars, page)
+    assert {text for _link, text in marks} == {"Lake · 2", '"" · 2', "LAKE · 1", "lake · 1"}
+    for link, text in [*marks, *re.findall(bars, split)]:
+        found = extract_text(client.get(f"/en/datastore/{resource.pk}/{link}"))
+        assert f"of {text.rpartition(' · ')[2]} " in found, (link, text)
+    path = f"/en/datastore/{resource.pk}/compare/?by=kind&compare=stage&from=x&to=X"
+    compared = html.unescape(client.get(path).content.decode())
+    (link,) = re.findall(r'<th scope="row"><a href="\.\./([^"]*)"><bdi>Lake<', compared)
+    assert "1–2 of 2" in extract_text(client.get(f"/en/datastore/{resource.pk}/{link}"))
+
+
 def test_longer_steps_are_drawn_where_there_are_too_many_or_they_are_refused(
     client: Client, survey: Resource, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -90,7 +90,7 @@ class QuestionDrawing(ABC, Generic[Shown, Data]):
         self.resource, self.page_path, self.sent = read.resource, page_path, parameters
         self.client = read.session.client
         self.question = query.query_string.remove(*OF_TABLE)
-        self.errors = query.all_errors
+        self.filters, self.errors = query.filters, query.all_errors
         if parameters.get("format", "") not in {"", *self.formats, self.script_file}:
             message = str(ChoiceField.default_error_messages["choice"])
             self.errors.append(f"format: {message.format(choices=', '.join(self.formats))}")

@@ -18,13 +18,15 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from ....downloads.text_rows import disarm
+from ....field_types import dump_json_as_sent
+from ....filters import In
 from ....messages.texts import format_count
 from ....search import ConsistentRead, Query
 from ...analysis.errors import TooManyChartGroups
 from ..drawings import DrawingView, File, Option, QuestionDrawing, list_options
 from ..maps.areas import AreaFigures, read_area_figures
 from ..maps.map import draw_area_map
-from ..question import Pair, QueryString
+from ..question import Pair, QueryString, format_filters
 from ..svg import (
     measure_text,
     wrap_text,
@@ -46,7 +48,7 @@ from ..values import (
     mark_text,
     write_language,
 )
-from .data import OTHERS, ChartData, Figure, Group, Point, Value, list_values, read_chart
+from .data import EXACT, OTHERS, ChartData, Figure, Group, Point, Value, list_values, read_chart
 from .query import FIGURES, TEXTS, ChartParser, ChartQuery, Form, Step
 
 #: The width of a file, the least for which labels are chosen, and that of a phone with fewer.
@@ -629,13 +631,17 @@ class Chart(QuestionDrawing[ChartQuery, ChartData]):
             if self.page_path is None or value.conditions is None:
                 return ""
             own += value.conditions
-        question = self.question
+        question, filters = self.question, self.filters
         for name, text in own:
             operator, _dot, field = name.partition(".")
             # A field has one of its values, or is empty.
-            if operator == "field" or (operator, text) == ("empty", "yes"):
+            if operator in {"field", EXACT} or (operator, text) == ("empty", "yes"):
                 question = question.remove(f"field.{field}", f"empty.{field}")
-        return f"{self.page_path}{QueryString((*question.pairs, *own)).query}"
+            filters += (In(field, (text,)),) if operator == EXACT else ()
+        if filters != self.filters:
+            question = question.replace("filters", dump_json_as_sent(format_filters(filters)))
+        pairs = (pair for pair in own if not pair[0].startswith(f"{EXACT}."))
+        return f"{self.page_path}{QueryString((*question.pairs, *pairs)).query}"
 
 
 def _write_cell(cell: object) -> object:

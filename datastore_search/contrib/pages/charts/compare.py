@@ -45,6 +45,7 @@ from .data import (
     Group,
     Value,
     build_point,
+    find_variants,
     list_values,
     read_figures,
 )
@@ -221,8 +222,9 @@ def read_sides(read: ConsistentRead, query: Query, over: Grouping) -> dict[str, 
     if total > MAX_STEPS and not over.has_categories:
         raise TooManyChartGroups
     keys, sides = dict.fromkeys(figure.key for figure in figures), dict[str, Value]()
+    over = find_variants(over, keys)
     for value in list_values(over, list(keys), figures, "group"):
-        # An address has no empty text, and steps without records cannot be compared.
+        # The parameters have no empty text, and steps without records cannot be compared.
         if value.key not in {"", None} and value.key in keys:
             sides.setdefault(value.code or write_value(value.key), value)
     if None in keys:
@@ -342,6 +344,8 @@ class CompareChart(Chart):
         sides = self.sides[start], self.sides[end]
         self.shown = asked = replace(asked, start=start, end=end, sides=sides)
         self.rows = read_rows(read, query, asked)
+        by = find_variants(asked.by, {row.key for row in self.rows})
+        self.shown = asked = replace(asked, by=by)
         return build_chart(asked, self.rows)
 
     @property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -14,6 +14,7 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from ....field_types import dump_json
 from ....filters.names import SortKey
 from ....messages.parameters import InvalidParameter
 from ....messages.texts import shorten, show_bidi_controls
@@ -66,6 +67,9 @@ _MAX_SIZE = Decimal("1e300")
 
 #: The key of all series that are not shown by themselves.
 OTHERS = "\0"
+
+#: In conditions, the operator of a text with its case; an address has it in ``filters``.
+EXACT = "exact"
 
 #: Sums of numbers keep all digits, of doubles, too.
 _EXACT = Context(prec=1_000, Emax=MAX_EMAX)
@@ -349,7 +353,7 @@ def _choose_series(
     places = [place for place, each in enumerate(found) if each.key not in chosen]
     name, conditions = split.column.name, None
     if split.step == Step.EACH:
-        if "" not in chosen:
+        if "" not in chosen and not split.is_exact:
             conditions = tuple(
                 (f"empty.{name}", "no")
                 if each.key is None
@@ -365,15 +369,22 @@ def _choose_series(
 
 def _find_text_periods(chart: ChartQuery, rows: Sequence[Figure]) -> ChartQuery:
     """Find whether texts sort like time; lines need an order."""
-    by, split = chart.by, chart.split
+    by, split = find_variants(chart.by, {row.key for row in rows}), chart.split
     if by.column.type.is_text:
         by = replace(by, periods=TextPeriods.find({row.key for row in rows}))
     if split and split.column.type.is_text:
+        split = find_variants(split, {row.series for row in rows})
         split = replace(split, periods=TextPeriods.find({row.series for row in rows}))
     chart = replace(chart, by=by, split=split)
     if chart.form:
         check_choice("as", chart.form, chart.forms)
     return chart
+
+
+def find_variants(by: Grouping, keys: Collection[Key]) -> Grouping:
+    """Find whether some of all texts, each listed once, differ only in their case."""
+    is_exact = by.column.type.is_text and len({str(key).casefold() for key in keys}) < len(keys)
+    return replace(by, is_exact=is_exact)
 
 
 def read_figures(
@@ -462,9 +473,12 @@ def list_values(
             if key is not None:
                 text = show_bidi_controls(format_value(by.column.type, key))
                 most = _MAX_LEGEND_LENGTH if name == "split" else _MAX_LABEL_LENGTH
-                label, language = shorten(text, most), by.column.value_language
-                can_be_asked = by.step == Step.EACH and key != ""
-                conditions = ((f"field.{column}", write_value(key)),) if can_be_asked else None
+                label = shorten(text, most) if text.strip() else dump_json(text)
+                language, operator = by.column.value_language, "field"
+                if by.is_exact or key == "":
+                    operator = EXACT
+                value = ((f"{operator}.{column}", write_value(key)),)
+                conditions = value if by.step == Step.EACH else None
             values[key] = Value(
                 key, label, language, conditions, None, by.has_categories or has_order
             )

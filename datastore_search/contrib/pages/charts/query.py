@@ -100,6 +100,8 @@ class Grouping:
     periods: TextPeriods | None = field(default=None, compare=False)
     #: Whether groups are drawn in their order, if that does not depend on the type.
     has_order: bool | None = None
+    #: Whether some texts differ only in their case: links ask for one of them.
+    is_exact: bool = field(default=False, compare=False)
 
     @property
     def step(self) -> str:
