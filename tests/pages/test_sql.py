@@ -58,6 +58,15 @@ def test_the_answer_is_a_table_and_a_file(client: Client) -> None:
     assert file.content.decode() == 'code,title\r\n1,"a ""b"", c"\r\n2,<b>\r\n3,\r\n'
 
 
+def test_texts_of_the_file_are_no_formulas_and_numbers_are_as_they_are(client: Client) -> None:
+    make_resource('code,title\n-1,=1+1\n2,"a, b"\n', name="codes")
+    sql = 'SELECT code, title, code AS "=x" FROM codes ORDER BY code'
+
+    file = show(client, sql, "&csv=1").content.decode()
+
+    assert file == "code,title,'=x\r\n-1,'=1+1,-1\r\n2,\"a, b\",2\r\n"
+
+
 def test_numbers_are_aligned_as_in_the_table_of_records(client: Client) -> None:
     make_resource(CSV, name="codes")
     sql = "SELECT title, count(*) AS many, avg(code) AS mean FROM codes GROUP BY title"

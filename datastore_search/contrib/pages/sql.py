@@ -11,6 +11,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.utils.cache import add_never_cache_headers
 
 from ...conf import conf as core_conf
+from ...downloads.text_rows import disarm
 from ...guards.shares import Client
 from ...messages.access import UnknownResource
 from ...messages.parameters import InvalidParameter
@@ -77,7 +78,10 @@ def _write_file(found: StatementAnswer) -> HttpResponse:
     response = HttpResponse(content_type="text/csv; charset=utf-8")
     response["Content-Disposition"] = 'attachment; filename="sql.csv"'
     rows = csv.writer(response)
-    rows.writerow([name for name, _kind in found.fields])
-    rows.writerows(map(_read, row) for row in found.rows)
+    rows.writerow([disarm(name) for name, _kind in found.fields])
+    rows.writerows(
+        [disarm(_read(text)) if text[:1] in '"[{' else _read(text) for text in row]
+        for row in found.rows
+    )
     add_never_cache_headers(response)
     return response

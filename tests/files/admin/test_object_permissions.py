@@ -111,7 +111,8 @@ def test_pages_of_others_are_refused(office: Client, others: list[Resource]) -> 
         for load in resource.loads.all():
             assert office.get(f"{LOADS}{load.pk}/change/").status_code == 403
             assert office.get(f"{LOADS}{load.pk}/bad-rows.csv").status_code == 403
-            assert office.get(f"{LOADS}progress/?load={load.pk}").json() == {"loads": {}}
+            query = f"load={load.pk}&load={'9' * 5_000}"
+            assert office.get(f"{LOADS}progress/?{query}").json() == {"loads": {}}
 
 
 def test_what_may_be_viewed_is_not_changed_and_what_may_be_changed_is_not_deleted(

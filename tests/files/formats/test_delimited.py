@@ -282,8 +282,9 @@ def test_lines_to_skip_are_not_searched_for_titles(path: Path) -> None:
     assert read_names(path, LoadOptions(skip=0, delimiter=",")) == ("Report",)
     assert read_names(path, LoadOptions(skip=2)) == ("a", "b")
     assert read_names(path, LoadOptions(skip=3)) == ("1", "2")
-    with fails_with("file.nothing_below_skipped"):
-        read_file(path, LoadOptions(skip=4))
+    for skip in (4, 10**30):
+        with fails_with("file.nothing_below_skipped"):
+            read_file(path, LoadOptions(skip=skip))
 
 
 @pytest.mark.parametrize("delimiter", ["\n", '"', "'", "\\", "a\rb", "12345", "\0"])

@@ -182,7 +182,7 @@ class LoadAdmin(ProgressAdmin):
 
     def progress_view(self, request: HttpRequest) -> JsonResponse:
         """Describe the progress of loads (``?load=1&load=2``), of those that the user may view."""
-        sent = request.GET.getlist("load")[:MAX_LOADS_PER_REQUEST]
+        sent = [each[:20] for each in request.GET.getlist("load")[:MAX_LOADS_PER_REQUEST]]
         ids = [each for each in sent if each.isascii() and each.isdecimal()]
         loads = Load.objects.filter(pk__in=ids).select_related("resource")
         mark_interrupted_loads(loads)

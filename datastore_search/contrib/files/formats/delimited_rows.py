@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
+from sys import maxsize
 from typing import BinaryIO, NamedTuple
 
 from ..messages import BadRow, UnknownDialect
@@ -106,8 +107,8 @@ FIRST_LINE = LineStart(1, 0)
 
 def find_line_below(file: BinaryIO, lines: int) -> LineStart:
     """Find the line below the first ``lines``, or the end of the file."""
-    start = FIRST_LINE
-    for line, (_text, end) in enumerate(islice(_read_lines(file, 0, b""), lines), start=2):
+    start, skipped = FIRST_LINE, islice(_read_lines(file, 0, b""), min(lines, maxsize))
+    for line, (_text, end) in enumerate(skipped, start=2):
         start = LineStart(line, end)
     return start
 
