@@ -19,6 +19,7 @@ from django.dispatch import Signal
 from django.utils import timezone
 
 from datastore_search.api.actions import actions
+from datastore_search.api.envelope import ERROR_TYPES
 from datastore_search.database.indexes import analyze_records
 from datastore_search.database.statements import execute, fetch_column
 from datastore_search.field_types import get_field_type
@@ -269,9 +270,9 @@ def search(client: Any, resource: Resource | str, token: str = "", **sent: Any) 
     return act(client, "datastore_search", {"resource_id": name, **sent}, token)
 
 
-def get_result(response: Any, action: str = "datastore_search") -> dict[str, Any]:
+def get_result(response: Any) -> dict[str, Any]:
     """Return the result of an answer of an action that must be a success."""
-    answer = response.json()
+    answer, action = response.json(), response.request["PATH_INFO"].rpartition("/")[2]
     assert response.status_code == 200, answer
     assert answer["success"] is True
     assert answer["help"].endswith(f"/api/3/action/help_show?name={action}")
@@ -283,7 +284,7 @@ def get_ids(response: Any) -> list[int]:
     return [record["_id"] for record in get_result(response)["records"]]
 
 
-def check_error(response: Any, status: int, kind: str) -> dict[str, Any]:
+def check_error(response: Any, status: int) -> dict[str, Any]:
     """Assert the shape of a failure, and return its ``error`` without the type."""
     answer = response.json()
     assert response.status_code == status, answer
@@ -291,7 +292,7 @@ def check_error(response: Any, status: int, kind: str) -> dict[str, Any]:
     assert set(answer) == {"help", "success", "error"}
     assert answer["success"] is False
     error: dict[str, Any] = answer["error"]
-    assert error.pop("__type") == kind
+    assert error.pop("__type") == ERROR_TYPES.get(status, "Error")
     assert error
     for word in ("SELECT", "psycopg", "Traceback", "LINE 1", "django"):
         assert word not in json.dumps(error)

@@ -939,11 +939,11 @@ def test_a_session_is_no_token(portal: Portal) -> None:
 
     for action, parameters in READING.items():
         refused = act(client, action, {**sent, **parameters})
-        check_error(refused, 403, "Authorization Error")
+        check_error(refused, 403)
     for action, rows in WRITING.items():
         for parameters, _verb in rows:
             refused = act(client, action, {**identify(portal, action), "force": True, **parameters})
-            check_error(refused, 403, "Authorization Error")
+            check_error(refused, 403)
 
 
 @pytest.mark.parametrize("action", WRITING)
@@ -967,7 +967,7 @@ def test_an_api_with_sessions_asks_for_the_token_of_a_form(
         headers={"X-CSRFToken": token},
     )
 
-    assert "CSRF" in check_error(refused, 403, "Authorization Error")["message"]
+    assert "CSRF" in check_error(refused, 403)["message"]
     assert done.status_code == 200
 
 

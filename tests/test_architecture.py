@@ -124,7 +124,7 @@ def record_calls() -> Iterator[list[Stop]]:
 
 
 def post(action: str, token: str = "", **parameters: Any) -> None:
-    get_result(act(Client(), action, parameters, token), action)
+    get_result(act(Client(), action, parameters, token))
 
 
 def search(**parameters: Any) -> Callable[[Path], None]:

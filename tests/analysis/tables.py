@@ -97,4 +97,4 @@ def call(action: str, resource: Resource, **sent: Any) -> Any:
 
 def refuse(action: str, resource: Resource, **sent: Any) -> dict[str, Any]:
     response = act(Client(), action, {"resource_id": str(resource.pk), **sent})
-    return check_error(response, 409, "Validation Error")
+    return check_error(response, 409)

@@ -177,7 +177,7 @@ def test_sums_beyond_a_double_are_refused_by_name(client: Any, db: None) -> None
     assert act(Client(), "datastore_create", sent, make_writer_token()).status_code == 200
     response = act(client, "datastore_aggregate", {"id": str(resource.pk), "metrics": "sum(n)"})
 
-    assert check_error(response, 409, "Validation Error") == {
+    assert check_error(response, 409) == {
         "metrics": ["The numbers are too large to calculate with."]
     }
 

@@ -315,8 +315,7 @@ def test_get_answers_like_post(client: Client, resource: Resource) -> None:
 
     assert (
         get_result(
-            client.get("/en/api/3/action/datastore_facets", {"id": str(resource.pk), **written}),
-            "datastore_facets",
+            client.get("/en/api/3/action/datastore_facets", {"id": str(resource.pk), **written})
         )
         == expected
     )

@@ -84,7 +84,7 @@ def perhaps_own_dataset(db: None, request: pytest.FixtureRequest) -> None:
 
 
 def get(client: Client, action: str, **sent: str) -> Any:
-    return get_result(client.get(f"/api/3/action/{action}", sent), action)
+    return get_result(client.get(f"/api/3/action/{action}", sent))
 
 
 def search(client: Client, **sent: str) -> list[str]:
@@ -165,7 +165,7 @@ def test_a_resource_names_its_dump(client: Client, db: None, base: str) -> None:
     resource = make_resource(name="own")
     answer = client.get(f"{base}/api/3/action/resource_show?id={resource.pk}")
 
-    described = get_result(answer, "resource_show")
+    described = get_result(answer)
 
     assert described["datastore_active"] is True
     assert (described["format"], described["mimetype"]) == ("CSV", "text/csv")
@@ -385,9 +385,7 @@ def test_values_are_counted(client: Client, water: Resource, roads: Resource) ->
 def test_a_query_that_cannot_be_understood_is_refused(
     client: Client, db: None, name: str, text: str
 ) -> None:
-    error = check_error(
-        client.get("/api/3/action/package_search", {name: text}), 409, "Validation Error"
-    )
+    error = check_error(client.get("/api/3/action/package_search", {name: text}), 409)
 
     assert list(error) == [name]
 
@@ -436,7 +434,7 @@ def test_an_action_ends_by_the_limit_of_anonymous_clients(
         cursor.execute(f"ALTER TABLE {table} RENAME TO slow")
         cursor.execute(f"CREATE VIEW {table} AS SELECT slow.* FROM slow, pg_sleep(30)")
 
-    error = check_error(act(client, action, sent), 409, "Validation Error")
+    error = check_error(act(client, action, sent), 409)
 
     assert error == {"query": ["Search took too long"]}
 
@@ -474,8 +472,8 @@ def test_an_unloaded_resource_is_shown_to_those_who_may_change_it(
     sent = {"id": str(unloaded.pk)}
     editor = issue_token(make_user("editor", permissions=("change_resource", "view_resource")))
 
-    check_error(act(client, action, sent), 404, "Not Found Error")
-    check_error(act(client, action, sent, make_token()), 404, "Not Found Error")
+    check_error(act(client, action, sent), 404)
+    check_error(act(client, action, sent, make_token()), 404)
     assert act(client, action, sent, editor).status_code == 200
 
 

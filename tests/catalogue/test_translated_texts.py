@@ -35,7 +35,7 @@ def search_packages(parameter: str, pattern: str) -> Find:
     def find(client: Client, language: str, word: str) -> set[str]:
         sent = {parameter: pattern.format(word)}
         answer = client.get(f"/{language}/api/3/action/package_search", sent)
-        return {each["name"] for each in get_result(answer, "package_search")["results"]}
+        return {each["name"] for each in get_result(answer)["results"]}
 
     return find
 
@@ -44,7 +44,7 @@ def search_resources(pattern: str) -> Find:
     def find(client: Client, language: str, word: str) -> set[str]:
         sent = {"query": pattern.format(word)}
         answer = client.get(f"/{language}/api/3/action/resource_search", sent)
-        results = get_result(answer, "resource_search")["results"]
+        results = get_result(answer)["results"]
         return {Resource.objects.get(pk=each["id"]).name for each in results}
 
     return find

@@ -65,7 +65,7 @@ def test_every_kind_of_load_and_write() -> None:
     assert same.state == LoadState.UNCHANGED
     sent = {"resource_id": str(resource.pk), "force": True}
     changes = {"records": [{"key": 5, "text": "pond"}, {"key": 40_000, "text": "pond"}]}
-    get_result(act(Client(), "datastore_upsert", {**sent, **changes}, token), "datastore_upsert")
+    get_result(act(Client(), "datastore_upsert", {**sent, **changes}, token))
     gone = {"filters": {"key": {"lt": 3}}}
     act(Client(), "datastore_records_delete", {**sent, **gone}, token)
 
@@ -83,7 +83,7 @@ def test_a_call_makes_a_table_and_fills_it_beyond_the_size_of_small_ones() -> No
     records = [{"k": number, "text": f"river {number} " + "x" * 300} for number in range(5_000)]
     sent = {"resource": {"name": "large"}, "primary_key": ["k"], "records": records}
     answer = act(Client(), "datastore_create", sent, token)
-    created = get_result(answer, "datastore_create")
+    created = get_result(answer)
 
     resource = Resource.objects.get(pk=created["resource_id"])
     assert search(resource, q="river", filters={"k": 17})["total"] == 1
@@ -91,7 +91,7 @@ def test_a_call_makes_a_table_and_fills_it_beyond_the_size_of_small_ones() -> No
     name = f"datastore_search_record_{resource.table_version_id}"
     assert fetch_value(connection, statement, [name]) == 4  # _id, the key, values, words
     parameters = {"id": str(resource.pk)}
-    info = get_result(act(Client(), "datastore_info", parameters), "datastore_info")
+    info = get_result(act(Client(), "datastore_info", parameters))
     assert info["meta"]["size"] > 10**6 < info["meta"]["idx_size"]
 
 

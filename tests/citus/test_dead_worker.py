@@ -38,7 +38,7 @@ class Writer:
         answer = act(Client(), action, sent, self.token)
         if answer.status_code == 200:
             return 200, answer.json()["result"]
-        check_error(answer, 503, "Service Unavailable")
+        check_error(answer, 503)
         assert answer["Retry-After"]
         return 503, None
 
@@ -122,7 +122,7 @@ def test_what_fails_before_citus_is_told_has_done_nothing(
 
     def describe() -> Any:
         info = act(Client(), "datastore_info", {"id": str(alive.pk)})
-        return get_result(info, "datastore_info")["fields"]
+        return get_result(info)["fields"]
 
     fields = describe()
     assert writer.act("datastore_create", alive, indexes=["text"]) == 503

@@ -37,7 +37,7 @@ def delete_records(resource: Resource) -> None:
 
 def write(resource: Resource, action: str, sent: dict[str, Any]) -> None:
     sent |= {"resource_id": str(resource.pk), "force": True}
-    get_result(act(Client(), action, sent, make_writer_token()), action)
+    get_result(act(Client(), action, sent, make_writer_token()))
 
 
 def describe(resource: Resource) -> None:

@@ -160,7 +160,7 @@ def test_writes_and_marks_are_not_refused_and_not_delayed(
 ) -> None:
     token = make_writer_token()
     sent = {"resource_id": str(resource.pk), "force": True, "records": [{}], "method": "insert"}
-    get_result(act(Client(), "datastore_upsert", sent, token), "datastore_upsert")
+    get_result(act(Client(), "datastore_upsert", sent, token))
     remember_write(["client"])
     assert find_written("client") in {0, 2**64}  # one that is full is still read
     assert 0 < sum(waits) < _MAX_WAIT_SECONDS
@@ -194,7 +194,7 @@ def test_counting_goes_on_when_redis_is_back(
     monkeypatch.setattr(SharedCache, "max_wait_seconds", 5.0)
     forget_failure()
     assert ask(Client(), parameters).status_code == 200
-    check_error(ask(Client(), parameters), 429, "Too Many Requests")
+    check_error(ask(Client(), parameters), 429)
 
 
 def test_a_frozen_redis_is_asked_by_one_request_a_second(redis: Redis, waits: list[float]) -> None:

@@ -161,7 +161,7 @@ Fault = Callable[[ThrowawayServer], AbstractContextManager[Any]]
 
 
 def check_unavailable(response: Any) -> dict[str, Any]:
-    error = check_error(response, 503, "Service Unavailable")
+    error = check_error(response, 503)
     assert int(response["Retry-After"]) > 0
     return error
 

@@ -21,7 +21,7 @@ from datastore_search.database.statements import execute, fetch_column, fetch_va
 from datastore_search.database.tables import list_record_tables, name_record_table
 from datastore_search.models import Resource, TableVersion
 
-from ..builders import ask, get_result, make_resource
+from ..builders import ask, get_result, make_resource, search
 from ..core.ckan.test_replay import Site
 from ..core.ckan.test_replay import (  # noqa: F401 - it is collected here, with our ``site``
     test_ckan_answers_the_same_or_the_difference_is_documented as test_ckan_answers_the_same,
@@ -97,7 +97,7 @@ def test_a_table_is_placed_with_its_version_and_its_staging_table(db: None) -> N
     assert placed[-3:-1] == [(name, "none"), (f"{name}_version", name)]
     assert placed[-1][0].startswith("datastore_search_staging_")
     assert placed[-1][1] == name
-    found = get_result(ask(Client(), {"resource_id": str(resource.pk), "q": "sea"}))
+    found = get_result(search(Client(), resource, q="sea"))
     assert [record["key"] for record in found["records"]] == [2]
 
 

@@ -85,8 +85,7 @@ def test_a_writer_creates_tables_that_the_reader_may_read(portal: Resource) -> N
             "datastore_create",
             {"resource": {"name": "written"}, "fields": [{"id": "a"}], "records": [{"a": "x"}]},
             token,
-        ),
-        "datastore_create",
+        )
     )
 
     found = act(Client(), "datastore_search", {"resource_id": created["resource_id"]})

@@ -77,16 +77,11 @@ def test_an_answer_may_be_read_by_a_page_of_any_origin(
 
 
 @pytest.mark.parametrize(
-    ("parameters", "status", "kind"),
-    [
-        ({"limit": -1}, 409, "Validation Error"),
-        ({"resource_id": "nope"}, 404, "Not Found Error"),
-        ({}, 403, "Authorization Error"),
-        ("{", 400, "Bad Request"),
-    ],
+    ("parameters", "status"),
+    [({"limit": -1}, 409), ({"resource_id": "nope"}, 404), ({}, 403), ("{", 400)],
 )
 def test_a_page_may_read_a_refusal_too(
-    client: Client, db: None, parameters: Any, status: int, kind: str
+    client: Client, db: None, parameters: Any, status: int
 ) -> None:
     hidden = make_resource(private=True)
     if not isinstance(parameters, str):
@@ -94,7 +89,7 @@ def test_a_page_may_read_a_refusal_too(
 
     response = ask(client, parameters, Origin=ORIGIN)
 
-    check_error(response, status, kind)
+    check_error(response, status)
     assert response[ALLOW_ORIGIN] == "*"
 
 
@@ -108,7 +103,7 @@ def test_a_page_may_read_an_unexpected_error(
 
     response = ask(client, {"resource_id": str(resource.pk)}, Origin=ORIGIN)
 
-    check_error(response, 500, "Internal Server Error")
+    check_error(response, 500)
     assert response[ALLOW_ORIGIN] == "*"
 
 

@@ -16,7 +16,7 @@ from django.test import Client
 from datastore_search.contrib.files.models import Load
 from datastore_search.models import Resource
 
-from ..builders import ask, get_result
+from ..builders import ask, get_result, search
 from ..files.reading import read_in_test_process
 from ..shared import ModuleTransaction
 
@@ -58,14 +58,14 @@ def test_the_admin_can_log_in_and_the_token_reads_private_tables(
     private = Resource.objects.get(private=True)
 
     assert client.login(username=user, password=password)
-    answer = ask(Client(), {"resource_id": str(private.pk)}, Authorization=token)
+    answer = search(Client(), private, token)
     assert get_result(answer)["total"] == 40
 
 
 def test_every_value_of_every_type_comes_back(client: Client, printed: str) -> None:
     resource = Resource.objects.get(name="every-type")
 
-    records = get_result(ask(client, {"resource_id": str(resource.pk)}))["records"]
+    records = get_result(search(client, resource))["records"]
 
     assert len(records) == 12
     assert json.dumps(records)

@@ -23,7 +23,7 @@ from datastore_search.models import Resource
 from datastore_search.testing import create_resource
 from datastore_search.writing import MAX_INDEXED_VALUE_BYTES, Method, history, open_writer
 
-from ..builders import ask, get_ids, get_record_table
+from ..builders import get_ids, get_record_table, search
 from .files import list_row_errors, load_text, read_records
 
 TYPES = {"code": "text", "name": "text", "count": "int4", "amount": "numeric"}
@@ -128,7 +128,7 @@ def test_words_follow_the_values(door: Door, stock: Resource) -> None:
     door.write(stock, [{"code": "b", "name": "beans"}, {"code": "d", "name": "apple"}], "upsert")
 
     for word, expected in (("beans", [2]), ("bread", []), ("apple", [1, 4])):
-        assert sorted(get_ids(ask(Client(), {"resource_id": str(stock.pk), "q": word}))) == expected
+        assert sorted(get_ids(search(Client(), stock, q=word))) == expected
 
 
 @pytest.mark.parametrize("method", ["insert", "upsert"])

@@ -17,7 +17,7 @@ from datastore_search.contrib.files.types.field_formats import TEXT, Decision
 from datastore_search.database.tables import list_record_tables
 from datastore_search.models import Resource
 
-from ..builders import ask, get_ids, get_record_table, make_writer_token
+from ..builders import get_ids, get_record_table, make_writer_token, search
 from ..core.writing.tables import Table
 from .failures import fails_with
 from .files import list_row_errors, load_new_resource, load_text
@@ -122,7 +122,7 @@ def test_a_text_beyond_a_limit_of_postgresql_is_loaded_and_found(db: None, name:
     resource = load_new_resource(f"n,a\n1,{text}\n2,other\n")
 
     assert read_values(resource) == describe(text, "other")
-    assert get_ids(ask(Client(), {"resource_id": str(resource.pk), "q": q, "fields": "_id"})) == [1]
+    assert get_ids(search(Client(), resource, q=q, fields="_id")) == [1]
 
 
 def test_such_texts_are_written_and_found(db: None) -> None:

@@ -18,7 +18,7 @@ from datastore_search.contrib.files.tables.locks import hold_job_lock
 from datastore_search.database.tables import list_record_tables
 from datastore_search.models import Resource, TableVersion
 
-from ..builders import SURVEY, ask, get_ids
+from ..builders import SURVEY, get_ids, search
 from .builders import load_csv, make_loaded_resource, make_unpublished_version
 from .failures import fails_with
 from .files import read_records
@@ -143,7 +143,7 @@ def test_names_of_any_kind_are_stored_and_given_back(client: Client, db: None) -
     assert list(record.values()) == [1, *(f"v{i}" for i in range(len(names)))]
     for index, name in enumerate(names):
         key = f"${name}" if name.startswith("$") else name
-        response = ask(client, {"resource_id": str(resource.pk), "filters": {key: f"v{index}"}})
+        response = search(client, resource, filters={key: f"v{index}"})
         assert get_ids(response) == [1]
 
 
@@ -151,7 +151,7 @@ def test_the_language_of_the_search_takes_effect_with_the_next_load(
     client: Client, resource: Resource
 ) -> None:
     def search_ids() -> list[int]:
-        return get_ids(ask(client, {"resource_id": str(resource.pk), "q": "running"}))
+        return get_ids(search(client, resource, q="running"))
 
     resource.language = "simple"
     resource.save()

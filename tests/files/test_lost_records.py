@@ -14,7 +14,7 @@ from datastore_search.contrib.files.jobs import LoadOptions, load_file
 from datastore_search.contrib.files.models import LoadState, Mode
 from datastore_search.models import Resource
 
-from ..builders import SURVEY, ask, check_error
+from ..builders import SURVEY, ask, check_error, search
 from ..core.search.test_lost_records import DELETE, DROP, MISSING, TRUNCATE, execute_on_table
 
 pytestmark = pytest.mark.usefixtures("read_here")
@@ -39,7 +39,7 @@ def test_a_file_whose_records_are_gone_is_not_unchanged(
 
     assert load.state == LoadState.READY
     if statement == DROP or mode == Mode.REPLACE:
-        assert ask(client, {"resource_id": str(resource.pk)}).json()["result"]["total"] == 6
+        assert search(client, resource).json()["result"]["total"] == 6
 
 
 @pytest.mark.django_db(transaction=True)
@@ -64,7 +64,7 @@ def test_after_loaddata_a_resource_says_that_its_records_are_missing_until_they_
 
     assert (resource.table_version_id, resource.description) == (before.table_version_id, "Said")
     message = MISSING.format(name=resource.pk)
-    assert check_error(searched, 404, "Not Found Error") == {"message": message}
+    assert check_error(searched, 404) == {"message": message}
     assert (dumped.status_code, json.loads(dumped.content)["error"]["message"]) == (404, message)
     assert out.getvalue().startswith(f"Resource {resource.pk} (survey): 6 records.")
     assert ask(client, name).json()["result"]["total"] == 6

@@ -98,11 +98,11 @@ def send(client: Client, action: str, token: str, **members: Any) -> Any:
 def publish(client: Client, token: str, filename: str, content: bytes, **members: Any) -> Any:
     """Make a resource with a file, and return the answer of ``resource_create``."""
     response = send(client, "resource_create", token, upload=(filename, content), **members)
-    return get_result(response, "resource_create")
+    return get_result(response)
 
 
 def show(client: Client, resource_id: str, token: str = "") -> dict[str, Any]:
-    return get_result(act(client, "resource_show", {"id": resource_id}, token), "resource_show")
+    return get_result(act(client, "resource_show", {"id": resource_id}, token))
 
 
 def fetch(client: Client, shown: dict[str, Any], token: str = "", **headers: str) -> Any:
@@ -318,7 +318,7 @@ def test_a_new_file_takes_the_place_of_the_old_one(
     read(old)
 
     sent = {"id": made["id"], "upload": ("b.xlsx.csv", b"c\n5\n")}
-    changed = get_result(send(client, "resource_patch", token, **sent), "resource_patch")
+    changed = get_result(send(client, "resource_patch", token, **sent))
 
     assert changed["url"].endswith("/download/b.xlsx.csv")
     assert (changed["size"], changed["description"]) == (4, "d")
@@ -333,7 +333,7 @@ def test_a_file_of_another_kind_gets_another_type(client: Client, token: str) ->
     made = publish(client, token, "a.csv", SMALL)
 
     sent = {"id": made["id"], "upload": ("b.pdf", PDF)}
-    changed = get_result(send(client, "resource_update", token, **sent), "resource_update")
+    changed = get_result(send(client, "resource_update", token, **sent))
 
     assert (changed["mimetype"], changed["format"]) == ("application/pdf", "PDF")
     assert Load.objects.count() == 1
@@ -356,7 +356,7 @@ def test_a_resource_that_is_changed_without_a_file_keeps_it(client: Client, toke
         ("resource_update", {"id": made["id"], "name": "t"}),
         ("resource_patch", {"id": made["id"], "description": "d", "upload": ""}),
     ):
-        changed = get_result(act(client, action, sent, token), action)
+        changed = get_result(act(client, action, sent, token))
         assert (changed["url"], changed["url_type"]) == (made["url"], "upload")
 
     assert read(fetch(client, made)) == SMALL
@@ -368,7 +368,7 @@ def test_a_link_in_place_of_a_file_deletes_the_file(
     made = publish(client, token, "a.csv", SMALL)
 
     sent = {"id": made["id"], "clear_upload": "true", "url": "https://example.org/b.csv"}
-    changed = get_result(act(client, "resource_patch", sent, token), "resource_patch")
+    changed = get_result(act(client, "resource_patch", sent, token))
 
     assert changed["url"] == "https://example.org/b.csv"
     assert not changed["url_type"]
@@ -380,7 +380,7 @@ def test_a_link_in_place_of_a_file_deletes_the_file(
 def test_deleting_the_resource_deletes_its_file(client: Client, token: str, uploads: Path) -> None:
     made = publish(client, token, "a.csv", SMALL)
 
-    get_result(act(client, "resource_delete", {"id": made["id"]}, token), "resource_delete")
+    get_result(act(client, "resource_delete", {"id": made["id"]}, token))
 
     assert list_stored(uploads) == []
     assert fetch(client, made).status_code == 404
@@ -408,7 +408,7 @@ def test_the_loads_of_a_file_that_is_replaced_are_cancelled(
     settings.TASKS = WAITING
     made = publish(client, token, "a.csv", SMALL)
     sent = {"id": made["id"], "upload": ("a.csv", b"c\n5\n")}
-    get_result(send(client, "resource_patch", token, **sent), "resource_patch")
+    get_result(send(client, "resource_patch", token, **sent))
 
     states = Load.objects.order_by("pk").values_list("state", flat=True)
     assert list(states) == ["cancelled", "queued"]
@@ -563,9 +563,7 @@ def test_who_may_not_write_sends_no_file(
     status, _answer = send_body(iter([form]), len(form), token, on_read=lambda: reads.append(1))
 
     assert (status, reads) == (403, [])
-    check_error(
-        send(client, "resource_create", token, upload=("a.csv", SMALL)), 403, "Authorization Error"
-    )
+    check_error(send(client, "resource_create", token, upload=("a.csv", SMALL)), 403)
     assert list_stored(uploads) == []
 
 
@@ -573,7 +571,7 @@ def test_a_copy_of_the_file_is_dropped(client: Client, token: str, uploads: Path
     file = ("My File.csv", SMALL)
     response = send(client, "resource_create", token, file=file, upload=file, key="k")
 
-    assert get_result(response, "resource_create")["size"] == 8
+    assert get_result(response)["size"] == 8
     assert list_stored(uploads) == [SMALL]
 
 
@@ -584,9 +582,7 @@ def test_a_copy_of_the_file_is_dropped(client: Client, token: str, uploads: Path
 def test_other_files_are_refused(
     client: Client, token: str, uploads: Path, action: str, part: str
 ) -> None:
-    error = check_error(
-        send(client, action, token, **{part: ("a.csv", SMALL)}), 409, "Validation Error"
-    )
+    error = check_error(send(client, action, token, **{part: ("a.csv", SMALL)}), 409)
 
     assert error == {part: ["Files cannot be sent."]}
     assert list_stored(uploads) == []
@@ -599,7 +595,7 @@ def test_without_a_store_of_files_none_is_accepted(
 
     response = send(client, "resource_create", token, upload=("a.csv", SMALL))
 
-    assert check_error(response, 409, "Validation Error") == {"upload": ["Files cannot be sent."]}
+    assert check_error(response, 409) == {"upload": ["Files cannot be sent."]}
 
 
 def test_a_storage_that_fails_changes_nothing(
@@ -614,9 +610,9 @@ def test_a_storage_that_fails_changes_nothing(
 
     monkeypatch.setattr(FileSystemStorage, "_save", fail)
     sent = {"id": made["id"], "upload": ("b.csv", LARGER)}
-    check_error(send(client, "resource_patch", token, **sent), 503, "Service Unavailable")
+    check_error(send(client, "resource_patch", token, **sent), 503)
     monkeypatch.setattr(receiving.ReceivedFile, "write", fail, raising=False)
-    check_error(send(client, "resource_patch", token, **sent), 503, "Service Unavailable")
+    check_error(send(client, "resource_patch", token, **sent), 503)
 
     assert show(client, made["id"], token)["url"] == made["url"]
     assert read(fetch(client, made)) == SMALL
@@ -678,7 +674,7 @@ def test_of_files_at_once_for_one_resource_one_whole_one_stays(
 
     def run(number: int) -> None:
         sent = {"id": made["id"], "upload": (f"n{number}.csv", b"number\n%d\n" % number)}
-        get_result(send(Client(), "resource_patch", token, **sent), "resource_patch")
+        get_result(send(Client(), "resource_patch", token, **sent))
 
     assert run_at_once(20, run) == []
     shown = show(client, made["id"])
@@ -768,7 +764,7 @@ def test_a_private_file_is_sent_to_its_readers_alone(
     reader = make_user("other", permissions=("view_resource",))
 
     for response in (fetch(client, made), fetch(client, made, "0" * 64)):
-        check_error(response, 403, "Authorization Error")
+        check_error(response, 403)
     for response in (fetch(client, made, make_token(reader)), fetch(client, made, token)):
         assert read(response) == PDF
         assert response["Cache-Control"] == "max-age=0, must-revalidate, private"
@@ -776,7 +772,7 @@ def test_a_private_file_is_sent_to_its_readers_alone(
     assert read(fetch(client, made)) == PDF
     client.logout()
     settings.DATASTORE_SEARCH_DOWNLOADS_SENT_BY = "/downloads/"
-    check_error(fetch(client, made), 403, "Authorization Error")
+    check_error(fetch(client, made), 403)
     sent = fetch(client, made, token)
     name = ResourceFile.objects.get().file.name
     assert sent["X-Accel-Redirect"] == f"/downloads/{name}"
@@ -791,15 +787,15 @@ def test_the_file_is_at_its_address_without_a_name_too(client: Client, token: st
     assert read(client.get(made["url"].removesuffix("/a.pdf"))) == PDF
     assert read(client.get(made["url"].replace("a.pdf", "old.pdf"))) == PDF
     other = made["url"].replace(made["id"], "00000000-0000-4000-8000-000000000000")
-    check_error(client.get(other), 404, "Not Found Error")
+    check_error(client.get(other), 404)
 
 
 def test_a_table_without_a_file_has_none_to_send(client: Client, resource: Resource) -> None:
     path = f"/en/dataset/{resource.pk}/resource/{resource.pk}/download/a.csv"
 
-    check_error(client.get(path), 404, "Not Found Error")
+    check_error(client.get(path), 404)
     Resource.objects.filter(pk=resource.pk).update(private=True)
-    check_error(client.get(path), 403, "Authorization Error")
+    check_error(client.get(path), 403)
 
 
 # CKAN's loaders -----------------------------------------------------------------------------------
@@ -817,7 +813,7 @@ def show_task(client: Client, resource_id: str, token: str = "") -> Any:
 def link(client: Client, token: str, url: str) -> dict[str, Any]:
     """Publish a dataset with a link, and return the resource."""
     sent = {"name": "linked", "resources": [{"url": url, "format": "csv"}]}
-    made = get_result(act(client, "package_create", sent, token), "package_create")
+    made = get_result(act(client, "package_create", sent, token))
     resource: dict[str, Any] = made["resources"][0]
     return resource
 
@@ -828,12 +824,12 @@ def test_a_link_is_loaded_when_a_client_asks_for_it(
     server.answers["/a.csv"] = build_answer(SMALL)
     made = link(client, token, server.url("/a.csv"))
     assert not Load.objects.exists()
-    check_error(show_task(client, made["id"], token), 404, "Not Found Error")
+    check_error(show_task(client, made["id"], token), 404)
 
     assert submit(client, made["id"], token).json()["result"] is True
 
     assert get_result(search(client, made["id"]))["records"] == [{"_id": 1, "a": 1, "b": 2}]
-    task = get_result(show_task(client, made["id"], token), "task_status_show")
+    task = get_result(show_task(client, made["id"], token))
     (load,) = Load.objects.all()
     assert load.finished_at
     assert task == {
@@ -872,14 +868,14 @@ def test_a_link_that_may_not_be_fetched_says_so(client: Client, token: str) -> N
 
     assert submit(client, made["id"], token).json()["result"] is True
 
-    task = get_result(show_task(client, made["id"], token), "task_status_show")
+    task = get_result(show_task(client, made["id"], token))
     assert task["state"] == "error"
     reason = json.loads(task["error"])["message"]
     assert show(client, made["id"], token)["datastore_load"] == {
         "state": "failed",
         "error": reason,
     }
-    assert get_result(show_task(client, made["id"]), "task_status_show")["error"] == "{}"
+    assert get_result(show_task(client, made["id"]))["error"] == "{}"
 
 
 def test_the_file_of_a_resource_is_loaded_again(client: Client, token: str, settings: Any) -> None:
@@ -887,10 +883,10 @@ def test_the_file_of_a_resource_is_loaded_again(client: Client, token: str, sett
     settings.TASKS = WAITING
 
     assert submit(client, made["id"], token).json()["result"] is True
-    task = get_result(show_task(client, made["id"]), "task_status_show")
+    task = get_result(show_task(client, made["id"]))
     assert task["state"] == "pending"
     assert submit(client, made["id"], token).json()["result"] is False  # it waits
-    check_error(submit(client, made["id"], ""), 403, "Authorization Error")
+    check_error(submit(client, made["id"], ""), 403)
 
 
 def test_a_task_of_a_resource_that_is_not_shown_is_for_those_who_may_change_it(
@@ -926,7 +922,7 @@ def test_a_table_without_a_link_is_not_submitted(
 def test_a_link_that_is_not_one_is_refused(client: Client, token: str) -> None:
     made = link(client, token, "https://user:secret@example.org/a.csv")
 
-    error = check_error(submit(client, made["id"], token), 409, "Validation Error")
+    error = check_error(submit(client, made["id"], token), 409)
 
     assert list(error) == ["url"]
     assert "secret" not in str(error)

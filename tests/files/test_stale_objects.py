@@ -13,7 +13,7 @@ from datastore_search.contrib.files.jobs.runner import run_load
 from datastore_search.contrib.files.models import Load
 from datastore_search.models import Resource, TableVersion
 
-from ..builders import SURVEY, ask, get_ids
+from ..builders import SURVEY, get_ids, search
 
 pytestmark = pytest.mark.usefixtures("read_here", "db")
 
@@ -36,7 +36,7 @@ def test_a_resource_that_was_read_before_its_first_load_leaves_what_is_published
     stale.save()
     clean_up_loads()
 
-    assert len(get_ids(ask(client, {"resource_id": str(stale.pk)}))) == 6
+    assert len(get_ids(search(client, stale))) == 6
     resource = Resource.objects.get()
     assert (resource.title, resource.table_version_id) == ("A title", TableVersion.objects.get().pk)
 

@@ -14,7 +14,7 @@ from datastore_search.contrib.files.messages import LoadFailed
 from datastore_search.contrib.files.models import Load
 from datastore_search.models import Resource
 
-from ..builders import ask, get_result
+from ..builders import get_result, search
 from . import torture
 from .files import render_messages
 from .reading import read_in_test_process
@@ -47,7 +47,7 @@ def test_a_file_has_exactly_this_outcome(db: None, client: Client, case: Case) -
         assert not Resource.objects.get(pk=resource.pk).table_version_id
     else:
         load_here(case, resource)
-        described = get_result(ask(client, {"resource_id": str(resource.pk), "limit": 1000}))
+        described = get_result(search(client, resource, limit=1000))
         fields = {field["id"]: field["type"] for field in described["fields"][1:]}
         assert ", ".join(f"{name}: {kind}" for name, kind in fields.items()) == case.fields
         records = [[record[name] for name in fields] for record in described["records"]]

@@ -31,11 +31,11 @@ from datastore_search.models import Resource, TableVersion
 from datastore_search.writing.records import get_table_id
 
 from ..builders import (
-    ask,
     get_ids,
     get_record_table,
     make_resource,
     run_command,
+    search,
 )
 from ..files.builders import make_loaded_resource, make_unpublished_version
 from ..processes import build_database_url
@@ -539,7 +539,7 @@ def test_a_resource_gets_back_the_table_of_its_last_version(
     assert str(number) not in [row["name"] for row in examine()]
     assert list_codes(examine("--fix")) == ["table.lost"]
     assert examine() == []
-    assert len(get_ids(ask(client, {"resource_id": str(resource.pk)}))) == 6
+    assert len(get_ids(search(client, resource))) == 6
 
 
 @pytest.mark.django_db(transaction=True)

@@ -192,12 +192,10 @@ def test_a_browser_gets_a_page_and_a_program_the_envelope(
         assert f"/de/{path}?format=xlsx" in page.content.decode()
     for program in PROGRAMS.values():
         envelope = open_as(client, f"/en/{path}", program, format="xlsx")
-        assert check_error(envelope, 409, "Validation Error") == {"format": [message]}
+        assert check_error(envelope, 409) == {"format": [message]}
         assert "Accept" in envelope["Vary"]
     settings.ROOT_URLCONF = OnlyDownloads  # a portal without pages
-    check_error(
-        open_as(client, f"/{path}", BROWSERS["Chrome"], format="xlsx"), 409, "Validation Error"
-    )
+    check_error(open_as(client, f"/{path}", BROWSERS["Chrome"], format="xlsx"), 409)
 
 
 def test_a_wrong_parameter_is_named(client: Client, resource: Resource) -> None:

@@ -56,9 +56,7 @@ def token() -> str:
 
 def save(client: Client, token: str, resource: Resource, **members: Any) -> dict[str, Any]:
     sent = {"resource_id": str(resource.pk), "title": "A view", "view_type": "datatables_view"}
-    return get_result(
-        act(client, "resource_view_create", {**sent, **members}, token), "resource_view_create"
-    )
+    return get_result(act(client, "resource_view_create", {**sent, **members}, token))
 
 
 def list_views(client: Client, resource: Resource) -> Any:
@@ -101,7 +99,7 @@ def test_a_view_is_saved_with_the_members_that_ckan_returns(
         "package_id": str(cities.pk),
     }
     shown = act(client, "resource_view_show", {"id": saved["id"]})
-    assert get_result(shown, "resource_view_show") == saved
+    assert get_result(shown) == saved
     assert list_views(client, cities) == [saved]
 
 
@@ -117,9 +115,9 @@ def test_an_update_keeps_texts_and_type_and_replaces_other_members(
     )
     emptied = act(client, "resource_view_update", {"id": saved["id"]}, token)
 
-    assert get_result(changed, "resource_view_update") == {**saved, "title": "New"}
+    assert get_result(changed) == {**saved, "title": "New"}
     del saved["page_url"]
-    assert get_result(emptied, "resource_view_update") == {**saved, "title": "New"}
+    assert get_result(emptied) == {**saved, "title": "New"}
 
 
 def test_the_longest_texts_of_a_view_are_described_as_they_are_accepted() -> None:
@@ -145,13 +143,13 @@ def test_views_are_reordered_and_deleted(client: Client, token: str, cities: Res
     ordered = act(client, "resource_view_reorder", sent, token)
 
     ids = [third, first, second]
-    assert get_result(ordered, "resource_view_reorder") == {"id": str(cities.pk), "order": ids}
+    assert get_result(ordered) == {"id": str(cities.pk), "order": ids}
     assert [each["id"] for each in list_views(client, cities)] == ids
     deleted = act(client, "resource_view_delete", {"id": third}, token)
-    assert get_result(deleted, "resource_view_delete") == {"resource_id": str(cities.pk)}
+    assert get_result(deleted) == {"resource_id": str(cities.pk)}
     assert [each["id"] for each in list_views(client, cities)] == [first, second]
-    check_error(act(client, "resource_view_show", {"id": third}), 404, "Not Found Error")
-    check_error(act(client, "resource_view_delete", {"id": third}, token), 404, "Not Found Error")
+    check_error(act(client, "resource_view_show", {"id": third}), 404)
+    check_error(act(client, "resource_view_delete", {"id": third}, token), 404)
 
 
 @pytest.mark.parametrize(
@@ -195,7 +193,7 @@ def test_views_are_reordered_and_deleted(client: Client, token: str, cities: Res
 def test_what_cannot_be_saved_is_refused_by_its_name(  # noqa: PLR0913, PLR0917 - a table
     client: Client, token: str, action: str, sent: dict[str, Any], member: str, text: str
 ) -> None:
-    error = check_error(act(client, action, sent, token), 409, "Validation Error")
+    error = check_error(act(client, action, sent, token), 409)
 
     assert text in str(error[member])
     assert not SavedView.objects.exists()
@@ -207,7 +205,7 @@ def test_a_resource_has_a_limited_number_of_views(
     SavedView.objects.bulk_create(SavedView(resource=cities, title="t") for _ in range(MAX_VIEWS))
 
     sent = {"resource_id": "cities", "title": "t", "view_type": "x"}
-    error = check_error(act(client, "resource_view_create", sent, token), 409, "Validation Error")
+    error = check_error(act(client, "resource_view_create", sent, token), 409)
 
     assert error["resource_id"] == [f"A resource has at most {MAX_VIEWS} views."]
 
@@ -278,14 +276,14 @@ def test_views_have_the_permissions_of_their_resource(client: Client, token: str
     ):
         assert "zq" in str(act(client, name, sent, reader).json()["result"])
         for refused in (stranger, ""):
-            error = check_error(act(client, name, sent, refused), 403, "Authorization Error")
+            error = check_error(act(client, name, sent, refused), 403)
             assert str(hidden.pk) not in str(error).replace(sent["id"], "")
     for refused in (reader, ""):
         answer = act(client, "resource_view_update", change, refused)
-        check_error(answer, 403, "Authorization Error")
+        check_error(answer, 403)
     unknown = {**change, "id": "5b6f1c8e-2d8b-4c0e-9d0a-1f4a7f0c2a11"}
     answer = act(client, "resource_view_update", unknown, token)
-    assert check_error(answer, 404, "Not Found Error")["message"] == (
+    assert check_error(answer, 404)["message"] == (
         f"Not found: View “{unknown['id']}” was not found."
     )
     view.refresh_from_db()
@@ -298,11 +296,11 @@ def test_a_view_of_a_resource_without_records_is_for_those_who_may_change_it(
     made = act(client, "resource_create", {"name": "planned"}, token).json()["result"]
     sent = {"resource_id": made["id"], "title": "t", "view_type": "text_view"}
 
-    view = get_result(act(client, "resource_view_create", sent, token), "resource_view_create")
+    view = get_result(act(client, "resource_view_create", sent, token))
 
     for action, name in (("resource_view_show", view["id"]), ("resource_view_list", made["id"])):
         assert act(client, action, {"id": name}, token).status_code == 200
-        check_error(act(client, action, {"id": name}), 404, "Not Found Error")
+        check_error(act(client, action, {"id": name}), 404)
 
 
 def test_a_view_of_a_published_resource_without_records_is_for_all(
@@ -319,13 +317,13 @@ def test_a_view_of_a_published_resource_without_records_is_for_all(
     sent = {"resource_id": made["id"], "view_type": "recline_map_view", "title": "Map"}
     assert act(client, "resource_view_list", {"id": made["id"]}).json()["result"] == []
 
-    view = get_result(act(client, "resource_view_create", sent, token), "resource_view_create")
+    view = get_result(act(client, "resource_view_create", sent, token))
     (listed,) = act(client, "resource_view_list", {"id": made["id"]}).json()["result"]
     changed = act(client, "resource_view_update", {**listed, "description": "All"}, token)
 
     assert view["package_id"] == made["package_id"]
     assert listed == view
-    assert get_result(changed, "resource_view_update") == {**view, "description": "All"}
+    assert get_result(changed) == {**view, "description": "All"}
 
 
 def test_a_view_goes_with_its_resource(client: Client, token: str, cities: Resource) -> None:

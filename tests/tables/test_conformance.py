@@ -223,8 +223,7 @@ def make_resource(kind: str) -> Resource:
             "datastore_create",
             {"resource_id": str(resource.pk), "fields": fields, "primary_key": "n"},
             make_writer_token(f"writer-of{kind}"),
-        ),
-        "datastore_create",
+        )
     )
     return resource
 
@@ -359,7 +358,7 @@ def test_the_address_of_a_page_reads_it_alike(db: None) -> None:
     resource = Resource.objects.create(name="of-all")
     fields = [{"id": kind, "type": kind} for kind in field_types]
     sent = {"resource_id": str(resource.pk), "fields": fields}
-    get_result(act(Client(), "datastore_create", sent, make_writer_token()), "datastore_create")
+    get_result(act(Client(), "datastore_create", sent, make_writer_token()))
     for text in TEXTS:
         asked = {f"field.{kind}": text for kind in field_types}
         page = Client().get(f"/en/datastore/{resource.pk}/", asked).content.decode()

@@ -36,9 +36,7 @@ def test_the_actions_know_it(client: Client, typed: Resource, name: str) -> None
     found = search(client, typed, fields=[name], limit=1, filters={name: {"isnull": False}})
     value = found["records"][0][name]
     same = search(client, typed, fields=[name], limit=1, filters={name: {"eq": value}})
-    info = get_result(
-        act(client, "datastore_info", {"resource_id": str(typed.pk)}), "datastore_info"
-    )
+    info = get_result(act(client, "datastore_info", {"resource_id": str(typed.pk)}))
     (described,) = (each for each in info["fields"] if each["id"] == name)
 
     assert found["fields"] == [{"id": name, "type": name}]

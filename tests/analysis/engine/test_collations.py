@@ -83,7 +83,7 @@ def test_the_order_is_that_of_the_database(
         assert list_facet(typed, kind, is_reversed=True) == expected[::-1]
     asked = {"resource_id": str(typed.pk), "metrics": ["min(text)", "max(text)"]}
     action = "datastore_aggregate"
-    found = get_result(act(Client(), action, asked), action)["records"]
+    found = get_result(act(Client(), action, asked))["records"]
     expected = list_values(typed, "text")
     assert found == [{"min_text": expected[0], "max_text": expected[-1]}]
 

@@ -220,6 +220,6 @@ def test_facets_and_figures_are_of_the_records_near(client: Client) -> None:
     facets = act(client, "datastore_facets", sent | {"facets": "lat"})
     figures = act(client, "datastore_aggregate", sent | {"metrics": "count"})
 
-    (found,) = get_result(facets, "datastore_facets")["facets"]
+    (found,) = get_result(facets)["facets"]
     assert [each["value"] for each in found["values"]] == [48.8049, 48.8566]
-    assert get_result(figures, "datastore_aggregate")["records"] == [{"count": 2}]
+    assert get_result(figures)["records"] == [{"count": 2}]

@@ -86,9 +86,8 @@ def find_copy(snapshot: Snapshot) -> Path:
 
 
 def write(resource: Resource, statement: str) -> None:
-    with connection.cursor() as cursor:
-        cursor.execute(statement.format(get_record_table(resource)))
-        cursor.execute(TOUCH, [resource.pk])
+    execute(connection, statement.format(get_record_table(resource)))
+    execute(connection, TOUCH, [resource.pk])
 
 
 def count_changes(table_id: int) -> int:
@@ -442,8 +441,7 @@ def test_within_a_transaction_of_the_caller(resource: Resource) -> None:
     with transaction.atomic():
         found, expected = ask_both(resource)
         assert found == expected
-        with connection.cursor() as cursor:
-            cursor.execute(f"DELETE FROM {get_record_table(resource)} WHERE _id = 1")
+        execute(connection, f"DELETE FROM {get_record_table(resource)} WHERE _id = 1")
         found, expected = ask_both(resource)
         assert found == expected
         with pytest.raises(transaction.TransactionManagementError):

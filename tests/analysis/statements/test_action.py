@@ -39,7 +39,7 @@ def send(client: Any, sql: str, token: str = "") -> Any:
 
 
 def read(client: Any, sql: str, token: str = "") -> list[dict[str, Any]]:
-    records: list[dict[str, Any]] = get_result(send(client, sql, token), SQL)["records"]
+    records: list[dict[str, Any]] = get_result(send(client, sql, token))["records"]
     return records
 
 
@@ -69,37 +69,37 @@ def test_parameters_come_in_the_query_string_of_a_post(client: Any) -> None:
 
     path = f"/en/api/3/action/datastore_search_sql?sql={quote('SELECT count(*) FROM people')}"
 
-    assert get_result(client.post(path), SQL)["records"] == [{"count": 3}]
+    assert get_result(client.post(path))["records"] == [{"count": 3}]
 
 
 def test_what_is_more_than_the_maximum_is_cut(client: Any, settings: Any) -> None:
     settings.DATASTORE_SEARCH_MAX_LIMIT = 2
     make_resource(CSV, name="people")
 
-    cut = get_result(send(client, "SELECT code FROM people"), SQL)
-    whole = get_result(send(client, "SELECT code FROM people LIMIT 2"), SQL)
+    cut = get_result(send(client, "SELECT code FROM people"))
+    whole = get_result(send(client, "SELECT code FROM people LIMIT 2"))
 
     assert (cut["records_truncated"], len(cut["records"])) == (True, 2)
     assert "records_truncated" not in whole
 
 
 @pytest.mark.parametrize(
-    ("sql", "status", "kind", "word"),
+    ("sql", "status", "word"),
     [
-        ("SELEC 1", 409, "Validation Error", "“1”"),
-        ("SELECT 1; SELECT 2", 409, "Validation Error", "single statement"),
-        ("DELETE FROM people", 409, "Validation Error", "DELETE"),
-        ("SELECT pg_sleep(0)", 403, "Authorization Error", "pg_sleep"),
-        ("SELECT * FROM nope", 404, "Not Found Error", "nope"),
-        ("SELECT nope FROM people", 409, "Validation Error", "nope"),
-        ("SELECT code FROM people WHERE _full_text @@ 'x'", 409, "Validation Error", "@@"),
-        ("SELECT 1 / 0", 409, "Validation Error", "divided by zero"),
+        ("SELEC 1", 409, "“1”"),
+        ("SELECT 1; SELECT 2", 409, "single statement"),
+        ("DELETE FROM people", 409, "DELETE"),
+        ("SELECT pg_sleep(0)", 403, "pg_sleep"),
+        ("SELECT * FROM nope", 404, "nope"),
+        ("SELECT nope FROM people", 409, "nope"),
+        ("SELECT code FROM people WHERE _full_text @@ 'x'", 409, "@@"),
+        ("SELECT 1 / 0", 409, "divided by zero"),
     ],
 )
-def test_a_refusal_names_the_word(client: Any, sql: str, status: int, kind: str, word: str) -> None:
+def test_a_refusal_names_the_word(client: Any, sql: str, status: int, word: str) -> None:
     make_resource(CSV, name="people")
 
-    error = check_error(send(client, sql), status, kind)
+    error = check_error(send(client, sql), status)
 
     told = error.get("message") or error["info"]["orig"][0]
     assert word in told
@@ -107,7 +107,7 @@ def test_a_refusal_names_the_word(client: Any, sql: str, status: int, kind: str,
 
 
 def test_a_statement_is_required(client: Any) -> None:
-    error = check_error(act(client, "datastore_search_sql", {}), 409, "Validation Error")
+    error = check_error(act(client, "datastore_search_sql", {}), 409)
 
     assert error["sql"] == ["Missing value"]
 
@@ -130,7 +130,7 @@ def test_only_what_a_user_may_read_is_read(client: Any, guardian: None) -> None:
             f'WITH w AS (SELECT * FROM "{name}") SELECT 1 FROM people',
             f'SELECT 1 FROM people UNION SELECT code FROM "{name}"',
         ):
-            error = check_error(send(client, sql), 403, "Authorization Error")
+            error = check_error(send(client, sql), 403)
             assert str(secret.pk) not in error["message"] or name == str(secret.pk)
         assert read(client, f'SELECT count(*) FROM "{name}"', make_token(user)) == [{"count": 3}]
 
@@ -142,7 +142,7 @@ def test_a_deleted_resource_is_not_found(client: Any) -> None:
 
     resource.delete()
 
-    check_error(send(client, "SELECT count(*) FROM gone, people"), 404, "Not Found Error")
+    check_error(send(client, "SELECT count(*) FROM gone, people"), 404)
 
 
 # Records ------------------------------------------------------------------------------------------
@@ -199,7 +199,7 @@ def test_digits_are_those_of_the_records(client: Any) -> None:
         {"a": "1.50", "b": "1.5", "t": "1.50", "n": 2},
         {"a": 2, "b": int(wide), "t": "2", "n": 2},
     ]
-    error = check_error(send(client, "SELECT sum(b) FROM digits"), 409, "Validation Error")
+    error = check_error(send(client, "SELECT sum(b) FROM digits"), 409)
     assert "“b”" in error["query"][0]
 
 
@@ -222,9 +222,7 @@ def test_values_that_are_shown_alone(client: Any, typed: Resource) -> None:
         )
         quoted = '"' + name.replace('"', '""') + '"'
         assert send(client, f'SELECT count({quoted}) FROM "{typed.pk}"').status_code == 200
-        error = check_error(
-            send(client, f'SELECT max({quoted}) FROM "{typed.pk}"'), 409, "Validation Error"
-        )
+        error = check_error(send(client, f'SELECT max({quoted}) FROM "{typed.pk}"'), 409)
         assert "shown and counted" in error["query"][0]
 
 

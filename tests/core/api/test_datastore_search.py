@@ -65,7 +65,7 @@ def test_links_lead_to_the_other_pages(client: Client, resource: Resource) -> No
 def test_a_resource_that_was_never_loaded_is_404(client: Client, db: None) -> None:
     empty = Resource.objects.create(name="empty")
 
-    check_error(search(client, empty), 404, "Not Found Error")
+    check_error(search(client, empty), 404)
 
 
 @pytest.mark.parametrize(
@@ -84,12 +84,12 @@ def test_a_resource_that_was_never_loaded_is_404(client: Client, db: None) -> No
     ],
 )
 def test_a_body_that_is_no_json_object_is_400(client: Client, db: None, body: str | bytes) -> None:
-    check_error(ask(client, body), 400, "Bad Request")
+    check_error(ask(client, body), 400)
 
 
 @pytest.mark.parametrize("number", ["9" * 5000, "1e" + "9" * 30])
 def test_a_number_that_is_too_long_is_named(client: Client, db: None, number: str) -> None:
-    error = check_error(ask(client, f'{{"limit": {number}}}'), 400, "Bad Request")
+    error = check_error(ask(client, f'{{"limit": {number}}}'), 400)
 
     assert "not valid JSON: a number has too many digits" in str(error)
 
@@ -100,7 +100,7 @@ def test_texts_that_postgresql_cannot_store_are_refused(
     client: Client, resource: Resource, name: str, text: str
 ) -> None:
     sent: dict[str, Any] = {name: {"subject": ["x", text]} if name == "filters" else text}
-    error = check_error(search(client, resource, **sent), 409, "Validation Error")
+    error = check_error(search(client, resource, **sent), 409)
 
     assert set(error) == {name}
 
@@ -111,16 +111,16 @@ def test_sql_in_any_place_is_only_text(client: Client, resource: Resource) -> No
     assert get_ids(search(client, resource, q=evil)) == []
     assert get_ids(search(client, resource, filters={"subject": [evil] * 12})) == []
     assert get_ids(search(client, resource, filters={"subject": evil})) == []
-    check_error(search(client, resource, filters={evil: 1}), 409, "Validation Error")
+    check_error(search(client, resource, filters={evil: 1}), 409)
     unknown: dict[str, Any] = {evil: 1}
-    check_error(search(client, resource, **unknown), 409, "Validation Error")
+    check_error(search(client, resource, **unknown), 409)
 
 
 def test_a_slow_search_is_ended(client: Client, resource: Resource, settings: Any) -> None:
     make_slow(resource)
     settings.DATASTORE_SEARCH_STATEMENT_TIMEOUT = timedelta(milliseconds=50)
 
-    error = check_error(search(client, resource), 409, "Validation Error")
+    error = check_error(search(client, resource), 409)
 
     assert error == {"query": ["Search took too long"]}
 
@@ -133,6 +133,6 @@ def test_an_unexpected_error_discloses_nothing(
 
     monkeypatch.setattr("datastore_search.api.actions.search.read_answer", raise_error)
 
-    error = check_error(search(client, resource), 500, "Internal Server Error")
+    error = check_error(search(client, resource), 500)
 
     assert error == {"message": "Internal server error"}

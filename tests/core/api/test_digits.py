@@ -14,7 +14,7 @@ from datastore_search.api.actions import actions
 from datastore_search.api.parameters import NonNegativeIntegerField
 from datastore_search.models import Resource
 
-from ...builders import act, ask, check_error, get_result, make_resource, make_user_token
+from ...builders import act, check_error, get_result, make_resource, make_user_token, search
 
 #: What ``str.strip``, ``\s`` or ``\d`` take, and ``int``, ``Decimal`` or PostgreSQL may not.
 BLANKS = "\x1c\x1d\x1e\x1f\x85\xa0\u1680\u2003\u2028\u202f\u205f\u3000\ufeff\u200b"
@@ -66,7 +66,7 @@ def test_no_parameter_of_an_action_is_a_500(client: Client, table: Resource) -> 
 def test_a_number_may_have_blanks_of_ascii_around_it(
     client: Client, table: Resource, blank: str
 ) -> None:
-    result = get_result(ask(client, {"resource_id": str(table.pk), "limit": f"{blank}7{blank}"}))
+    result = get_result(search(client, table, limit=f"{blank}7{blank}"))
 
     assert result["limit"] == 7
 
@@ -88,7 +88,7 @@ def test_no_value_of_a_filter_or_record_is_a_500(
         response = act(client, "datastore_upsert", sent, token)
         assert response.status_code in {200, 400, 409}, (field, text)
         if field in {"_id", "n", "x"} and text in SENT:
-            check_error(response, 409, "Validation Error")
+            check_error(response, 409)
 
 
 @pytest.mark.parametrize(

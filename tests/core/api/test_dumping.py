@@ -338,7 +338,7 @@ def test_invalid_parameters_are_refused_by_name(
 ) -> None:
     response = dump(client, resource, **parameters)
 
-    assert check_error(response, 409, "Validation Error") == error
+    assert check_error(response, 409) == error
     assert "Content-Disposition" not in response
 
 
@@ -346,7 +346,7 @@ def test_invalid_parameters_are_refused_by_name(
     "name", ["b1e00f9c-5551-4d39-ac98-de198a7980bd", "no/api/such", "x\0y", "/", "_table_metadata"]
 )
 def test_an_unknown_resource_is_404(client: Client, db: None, name: str) -> None:
-    error = check_error(dump(client, name), 404, "Not Found Error")
+    error = check_error(dump(client, name), 404)
 
     assert "was not found" in error["message"]
 
@@ -357,7 +357,7 @@ def test_other_methods_are_refused(resource: Resource) -> None:
 
     for method in ("post", "put", "delete"):
         response = getattr(client, method)(build_path(resource))
-        check_error(response, 405, "Method Not Allowed")
+        check_error(response, 405)
         assert response["Allow"] == "GET, HEAD, OPTIONS"
 
 
@@ -370,7 +370,7 @@ def test_a_dump_that_takes_too_long_to_begin_is_refused(
 
     for parameters in ({}, {"limit": 1, "filters": {"stage": "active"}}):
         response = dump(client, resource, format=name, **parameters)
-        error = check_error(response, 409, "Validation Error")
+        error = check_error(response, 409)
         assert error == {"query": ["Search took too long"]}
 
 
@@ -431,7 +431,7 @@ def test_a_resource_that_is_replaced_over_and_over_is_not_available(
 ) -> None:
     replace_once(99, monkeypatch)
 
-    check_error(dump(client, resource), 503, "Service Unavailable")
+    check_error(dump(client, resource), 503)
 
 
 # Access -------------------------------------------------------------------------------------------
@@ -441,7 +441,7 @@ def test_a_resource_that_is_replaced_over_and_over_is_not_available(
 def test_a_private_resource_is_refused_and_discloses_nothing(
     client: Client, hidden: Resource, parameters: dict[str, str]
 ) -> None:
-    error = check_error(dump(client, hidden, **parameters), 403, "Authorization Error")
+    error = check_error(dump(client, hidden, **parameters), 403)
 
     assert set(error) == {"message"}
     assert client.head(build_path(hidden)).status_code == 403
@@ -463,8 +463,8 @@ def test_a_token_wins_over_the_session(client: Client, hidden: Resource) -> None
         build_path(hidden), headers={"Authorization": make_token(make_user("powerless"))}
     )
 
-    assert "not valid" in check_error(wrong, 403, "Authorization Error")["message"]
-    assert "powerless" in check_error(powerless, 403, "Authorization Error")["message"]
+    assert "not valid" in check_error(wrong, 403)["message"]
+    assert "powerless" in check_error(powerless, 403)["message"]
 
 
 # The file -----------------------------------------------------------------------------------------
@@ -668,7 +668,7 @@ def test_dumps_sent_at_once_are_limited(big: Resource, client: Client, settings:
 
     refused = dump(client, big)
 
-    check_error(refused, 429, "Too Many Requests")
+    check_error(refused, 429)
     assert refused["Retry-After"] == "5"
     assert len(list_other_queries()) == 1  # the connection of the one that is sent
     assert len(read_ids(dump(client, small))) == 6  # which needs none

@@ -35,7 +35,7 @@ def read_records(client: Client, resource: Resource | str, **sent: Any) -> Any:
 
 
 def check_refused(client: Client, resource: Resource, **sent: Any) -> dict[str, Any]:
-    return check_error(search(client, resource, **sent), 409, "Validation Error")
+    return check_error(search(client, resource, **sent), 409)
 
 
 def call_action(client: Client, action: str, sent: Any, **headers: str) -> Any:
@@ -325,7 +325,7 @@ def test_the_names_are_searched_like_records(client: Client, named: dict[str, Re
     page = get_result(search(client, metadata, limit=1, include_next_page=True))
     assert (page["records"], page["next_page"]) == ([first], {"_id": {"gt": first["_id"]}})
     assert read_records(client, metadata, filters=page["next_page"]) == others
-    check_error(search(client, metadata, filters={"nope": 1}), 409, "Validation Error")
+    check_error(search(client, metadata, filters={"nope": 1}), 409)
 
 
 # datastore_info -----------------------------------------------------------------------------------
@@ -456,16 +456,14 @@ def test_a_description_is_in_the_language_of_the_path(client: Client, db: None) 
     "name", ["package_creat", "datastore_search ", "DATASTORE_SEARCH", 5, "\u0301"]
 )
 def test_an_unknown_action_has_no_description(client: Client, db: None, name: Any) -> None:
-    error = check_error(call_action(client, "help_show", {"name": name}), 404, "Not Found Error")
+    error = check_error(call_action(client, "help_show", {"name": name}), 404)
 
     assert error == {"message": f"Not found: there is no action “{name}”."}
 
 
 @pytest.mark.parametrize("sent", [{}, {"name": None}, {"name": ""}])
 def test_a_description_needs_a_name(client: Client, db: None, sent: dict[str, Any]) -> None:
-    assert check_error(call_action(client, "help_show", sent), 409, "Validation Error") == {
-        "name": ["Missing value"]
-    }
+    assert check_error(call_action(client, "help_show", sent), 409) == {"name": ["Missing value"]}
 
 
 def test_the_status_says_what_this_is(client: Client, db: None) -> None:
@@ -480,4 +478,4 @@ def test_the_status_says_what_this_is(client: Client, db: None) -> None:
         "locale_default": "en",
         "extensions": ["datastore"],
     }
-    check_error(call_action(client, "status_show", {"x": 1}), 409, "Validation Error")
+    check_error(call_action(client, "status_show", {"x": 1}), 409)

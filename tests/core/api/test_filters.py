@@ -241,7 +241,7 @@ def search_over_http(client: Client, resource: Resource, filters: str) -> list[i
     response = ask(client, f'{{"resource_id": "{resource.pk}", "filters": {filters}}}')
     if response.status_code == 200:
         return get_ids(response)
-    assert set(check_error(response, 409, "Validation Error")) == {"filters"}
+    assert set(check_error(response, 409)) == {"filters"}
     return REFUSED
 
 
@@ -468,7 +468,7 @@ def test_one_wrong_value_among_ten_thousand_is_named(
 
     response = search(client, typed, {kind: [*values[:9_999], "wrong"]})
 
-    assert check_error(response, 409, "Validation Error") == {
+    assert check_error(response, 409) == {
         "filters": [f'Field “{kind}” has type {kind} and cannot equal "wrong".']
     }
 
@@ -602,7 +602,7 @@ def test_all_values_that_fit_no_field_are_reported_together(
         "timestamp": ["2024-01-01", 5, True],
     }
 
-    error = check_error(search(client, typed, filters), 409, "Validation Error")
+    error = check_error(search(client, typed, filters), 409)
 
     assert error == {
         "filters": [
@@ -623,7 +623,7 @@ def test_all_values_that_fit_no_field_are_reported_together(
 
 @pytest.mark.usefixtures("large_bodies")
 def test_a_long_value_is_shortened_in_the_message(client: Client, typed: Resource) -> None:
-    error = check_error(search(client, typed, {"int4": "x" * 100_000}), 409, "Validation Error")
+    error = check_error(search(client, typed, {"int4": "x" * 100_000}), 409)
 
     assert error == {"filters": [f'Field “int4” has type int4 and cannot equal "{"x" * 99}….']}
 
@@ -643,4 +643,4 @@ def test_fields_whose_names_begin_with_a_dollar_are_written_with_two(
 
     assert get_ids(search(client, resource, {"$$price": 8, "$$or": 9, "$$$x": 10})) == [2]
     assert get_ids(search(client, resource, {"$or": [{"$$or": 6}, {"$$price": 8}]})) == [1, 2]
-    check_error(search(client, resource, {"$price": 8}), 409, "Validation Error")
+    check_error(search(client, resource, {"$price": 8}), 409)

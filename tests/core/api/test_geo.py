@@ -130,7 +130,7 @@ def test_a_wrong_member_is_refused(
 ) -> None:
     response = search(client, towns, geo={**PARIS, **geo})
 
-    assert check_error(response, 409, "Validation Error") == {"geo": [message]}
+    assert check_error(response, 409) == {"geo": [message]}
 
 
 @pytest.mark.parametrize(
@@ -147,7 +147,7 @@ def test_what_is_not_an_object_is_refused(
 ) -> None:
     response = search(client, towns, geo=geo)
 
-    assert check_error(response, 409, "Validation Error") == {"geo": [message]}
+    assert check_error(response, 409) == {"geo": [message]}
 
 
 def test_a_resource_without_places_is_refused(client: Client, db: None) -> None:
@@ -159,7 +159,7 @@ def test_a_resource_without_places_is_refused(client: Client, db: None) -> None:
 
     for name in (str(resource.pk), "_table_metadata"):
         response = act(client, "datastore_search", {"resource_id": name, "geo": PARIS})
-        assert check_error(response, 409, "Validation Error") == {"geo": [message]}
+        assert check_error(response, 409) == {"geo": [message]}
 
 
 def test_nothing_is_said_about_a_private_resource(client: Client, db: None) -> None:
@@ -167,7 +167,7 @@ def test_nothing_is_said_about_a_private_resource(client: Client, db: None) -> N
 
     for fields in ({}, {"fields": ["no"]}, {"fields": ["lat"]}):
         response = search(client, resource, geo={**PARIS, **fields})
-        check_error(response, 403, "Authorization Error")
+        check_error(response, 403)
         assert b"lat" not in response.content.replace(b"latitude", b"")
     token = make_user_token("reader", "view")
     assert get_ids(search(client, resource, token, geo=PARIS)) == [1]

@@ -89,7 +89,7 @@ def test_an_unknown_method_is_405_and_names_the_known_ones(
 ) -> None:
     response = client.generic(method, ACTION)
 
-    message = check_error(response, 405, "Method Not Allowed")["message"]
+    message = check_error(response, 405)["message"]
     assert method in message
     assert response["Allow"] == "GET, POST, HEAD, OPTIONS"
 
@@ -121,7 +121,7 @@ def test_accents_in_the_encoding_of_windows_powershell_are_refused_with_a_reason
 ) -> None:
     body = text_of(resource, q="café").encode("latin-1")
 
-    error = check_error(client.generic("POST", ACTION, body, kind), 400, "Bad Request")
+    error = check_error(client.generic("POST", ACTION, body, kind), 400)
 
     assert error["message"] == "The request's body is not text in a known Unicode encoding."
 
@@ -141,7 +141,7 @@ def test_another_content_type_is_415_and_named(
 ) -> None:
     response = client.generic(method, ACTION, "{}", content_type=kind)
 
-    assert kind in check_error(response, 415, "Unsupported Media Type")["message"]
+    assert kind in check_error(response, 415)["message"]
 
 
 def test_the_accept_header_has_no_influence(client: Client, resource: Resource) -> None:
@@ -233,7 +233,7 @@ def test_invalid_bytes_never_break_anything(client: Client, resource: Resource) 
     ]
     for kind, body in bodies:
         assert client.post(ACTION, body, content_type=kind).status_code in (200, 400, 404, 409)
-    check_error(client.get(ACTION + "?resource_id=%00"), 409, "Validation Error")
+    check_error(client.get(ACTION + "?resource_id=%00"), 409)
 
 
 def test_json_that_is_percent_encoded_is_read(client: Client, resource: Resource) -> None:
@@ -248,7 +248,7 @@ def test_a_file_is_refused_by_its_name(client: Client, resource: Resource, name:
 
     response = client.post(ACTION, {"resource_id": str(resource.pk), name: file})
 
-    assert check_error(response, 409, "Validation Error") == {name: ["Files cannot be sent."]}
+    assert check_error(response, 409) == {name: ["Files cannot be sent."]}
 
 
 @pytest.mark.parametrize("name", ["limit", "offset", "filters", "records_format", "language"])
@@ -257,7 +257,7 @@ def test_a_repeated_single_parameter_is_refused(
 ) -> None:
     response = client.get(f"{ACTION}?resource_id={resource.pk}&{name}=1&{name}=2")
 
-    assert list(check_error(response, 409, "Validation Error")) == [name]
+    assert list(check_error(response, 409)) == [name]
 
 
 # Addresses ----------------------------------------------------------------------------------------
@@ -291,7 +291,7 @@ def test_an_address_behind_that_of_an_action_is_404_in_the_envelope(
     client: Client, db: None, address: str
 ) -> None:
     for method in ("GET", "POST"):
-        check_error(client.generic(method, address), 404, "Not Found Error")
+        check_error(client.generic(method, address), 404)
     assert client.head(address).status_code == 404
 
 
@@ -300,7 +300,7 @@ def test_an_address_behind_that_of_an_action_is_404_in_the_envelope(
 def test_a_slash_behind_the_name_of_an_action_is_named(
     client: Client, db: None, language: str, slashes: str
 ) -> None:
-    error = check_error(client.post(f"{language}{ACTION}{slashes}"), 404, "Not Found Error")
+    error = check_error(client.post(f"{language}{ACTION}{slashes}"), 404)
 
     with translation.override("vi" if language else "en"):
         assert error["message"] == str(TrailingSlash())
@@ -326,7 +326,7 @@ def test_an_unknown_address_of_the_api_is_404_in_the_envelope(
 ) -> None:
     response = client.generic(method, f"{prefix}{address}", headers={"Accept-Language": "ja"})
 
-    error = check_error(response, 404, "Not Found Error")
+    error = check_error(response, 404)
     known = "" if prefix.startswith("/xx") else prefix
     assert f"“{known}/api/3/action/”" in error["message"]
     assert response.json()["help"].startswith(f"http://testserver{known}/api/3/action/help_show?")
@@ -337,7 +337,7 @@ def test_an_unknown_address_of_the_api_is_404_in_the_envelope(
 @pytest.mark.usefixtures("languages_only")
 @pytest.mark.parametrize("address", [ACTION, f"/xx_YY{ACTION}"])
 def test_an_unknown_language_is_answered_in_the_default_one(client: Client, address: str) -> None:
-    error = check_error(client.post(address), 404, "Not Found Error")
+    error = check_error(client.post(address), 404)
 
     assert "“/en/api/3/action/”" in error["message"]
 
@@ -373,7 +373,7 @@ def test_a_portal_without_the_api_keeps_its_own_404(client: Client, settings: An
 
 def test_the_name_of_an_action_is_written_as_it_is(client: Client, db: None) -> None:
     for name in ("Datastore_Search", "datastore_search.json", "datastore_search%00", " "):
-        check_error(client.get(f"/api/3/action/{name}"), 400, "Bad Request")
+        check_error(client.get(f"/api/3/action/{name}"), 400)
 
 
 # Redirects ----------------------------------------------------------------------------------------
@@ -414,7 +414,7 @@ def test_an_answer_names_the_language_of_its_messages(client: Client, db: None) 
     for prefix, language in (("", "en"), ("/fr", "fr"), ("/en_GB", "en-gb")):
         response = client.get(f"{prefix}{ACTION}", headers={"Accept-Language": "vi"})
 
-        check_error(response, 409, "Validation Error")
+        check_error(response, 409)
         assert response["Content-Language"] == language
 
 
@@ -431,7 +431,7 @@ def test_a_compressed_body_is_415_and_not_repeated(
 
     refused = client.generic(method, address, body, kind, headers={"Content-Encoding": encoding})
 
-    error = check_error(refused, 415, "Unsupported Media Type")
+    error = check_error(refused, 415)
     assert error == {
         "message": f"The content encoding “{encoding}” is not supported."
         " Send the body without compression."

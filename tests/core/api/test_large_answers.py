@@ -248,7 +248,7 @@ def test_an_answer_that_is_too_large_is_refused(
     size = len(ask(client, parameters).getvalue())
     monkeypatch.setattr(spooling, "MAX_SPOOL_BYTES", MAX_MEMORY_BYTES + 1_000)
 
-    error = check_error(ask(client, parameters), 409, "Validation Error")
+    error = check_error(ask(client, parameters), 409)
 
     assert size > MAX_MEMORY_BYTES + 1_000
     assert error == {
@@ -269,7 +269,7 @@ def test_without_room_for_the_file_an_answer_is_not_available(
 
     response = search(client, large)
 
-    check_error(response, 503, "Service Unavailable")
+    check_error(response, 503)
     assert response["Retry-After"] == "60"
     assert search(client, large, limit=10).status_code == 200
 
@@ -293,7 +293,7 @@ def test_large_answers_sent_at_once_are_limited(
 
     refused = search(client, resource, **parameters)
 
-    assert check_error(refused, 429, "Too Many Requests") == {
+    assert check_error(refused, 429) == {
         "message": (
             "Other large answers are already being sent to you. Send the next request after "
             "one of them has arrived."
@@ -328,7 +328,7 @@ def test_head_and_refused_answers_hold_no_slot(
     settings.DATASTORE_SEARCH_MAX_STREAMS = 1
     monkeypatch.setattr(spooling, "MAX_SPOOL_BYTES", MAX_MEMORY_BYTES + 1_000)
     for _answer in range(3):
-        check_error(search(client, tables["large"]), 409, "Validation Error")
+        check_error(search(client, tables["large"]), 409)
     monkeypatch.setattr(spooling, "MAX_SPOOL_BYTES", 2**30)
 
     parameters = {"resource_id": str(tables["large"].pk), "limit": 32_000}

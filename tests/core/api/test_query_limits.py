@@ -24,7 +24,7 @@ def search_refused(client: Client, resource: Resource, **sent: Any) -> dict[str,
     with CaptureQueriesContext(connection) as captured:
         response = search(client, resource, **sent)
     assert not [query for query in captured if "datastore_search_record_" in query["sql"]]
-    return check_error(response, 409, "Validation Error")
+    return check_error(response, 409)
 
 
 @pytest.fixture
@@ -122,7 +122,7 @@ def test_records_are_sorted_by_at_most_a_hundred_fields(client: Client, wide: Re
 
     assert search_refused(client, wide, sort=NAMES) == error
     assert search_refused(client, wide, sort=",".join(NAMES)) == error
-    assert get_ids(ask(client, {"resource_id": str(wide.pk), "sort": NAMES[1:] * 2})) == [1]
+    assert get_ids(search(client, wide, sort=NAMES[1:] * 2)) == [1]
 
 
 def test_at_most_twenty_invalid_keys_are_named(client: Client, resource: Resource) -> None:
@@ -137,7 +137,7 @@ def test_the_length_of_a_name_is_limited(client: Client, resource: Resource, nam
     action = "help_show" if name == "name" else "datastore_search"
     response = ask(client, {name: "x" * 201}, path=f"/en/api/3/action/{action}")
 
-    error = check_error(response, 409, "Validation Error")
+    error = check_error(response, 409)
 
     assert error[name] == ["The text is longer than 200 characters."]
 

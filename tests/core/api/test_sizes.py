@@ -122,7 +122,7 @@ def test_ten_thousand_values_are_searched_with_a_token_or_a_larger_limit(
     else:
         found = act(client, "datastore_search", sent, make_user_token("reader"))
 
-    assert check_error(refused, 413, TOO_LARGE)
+    assert check_error(refused, 413)
     assert get_ids(found) == [1]
 
 
@@ -284,7 +284,7 @@ def test_the_values_of_a_call_that_writes_are_counted_too(
     monkeypatch.setattr(authentication, "MAX_WRITTEN_VALUES", 50_000)
     sent = {"resource": {"name": "N"}, "records": [{}] * 30_000}
 
-    error = check_error(act(client, "datastore_create", sent, writer), 413, TOO_LARGE)
+    error = check_error(act(client, "datastore_create", sent, writer), 413)
 
     assert error == {"message": "The JSON has more than 50000 values."}
 
@@ -303,7 +303,7 @@ def test_the_number_of_records_in_a_call_is_limited(
     too_many: list[dict[str, Any]] = [{}] * 4
     for records in (too_many, json.dumps(too_many)):
         response = act(client, action, {**sent, "records": records}, writer)
-        assert check_error(response, 409, "Validation Error") == {"records": error}
+        assert check_error(response, 409) == {"records": error}
     assert act(client, action, {**sent, "records": [{}] * 3}, writer).status_code == 200
 
 
@@ -318,7 +318,7 @@ def test_lists_of_a_call_have_limits(client: Client, writer: str) -> None:
 
     response = act(client, "datastore_create", sent, writer)
 
-    assert check_error(response, 409, "Validation Error") == {
+    assert check_error(response, 409) == {
         "fields": ["There are more than 5000 fields."],
         "aliases": ["There are more than 100 names."],
         "indexes": ["There are more than 100 names."],
@@ -334,7 +334,7 @@ def test_the_length_of_a_query_string_is_limited(client: Client, path: str) -> N
     start = f"{path}?q="
     long = "x" * (MAX_QUERY_STRING_BYTES - 1)
 
-    error = check_error(client.get(start + long), 413, TOO_LARGE)
+    error = check_error(client.get(start + long), 413)
 
     assert error["message"] == (
         "The query string is longer than 65536 bytes. Send the parameters by POST."
@@ -371,7 +371,7 @@ def test_the_number_of_parameters_is_limited(
         client.post(SEARCH, many, content_type=FORM),
         client.post(SEARCH, multipart + b"--b--\r\n", content_type=MULTIPART),
     ):
-        error = check_error(response, 400, "Bad Request")
+        error = check_error(response, 400)
         assert error["message"] == f"The request has more than {most} parameters."
 
 
@@ -386,7 +386,7 @@ def test_the_depth_of_json_is_limited(
         value = opening * depth + "1" + closing * depth
         return f'{{"resource_id": "{resource.pk}", "total_estimation_threshold": {value}}}'
 
-    error = check_error(ask(client, sent(MAX_JSON_DEPTH)), 400, "Bad Request")
+    error = check_error(ask(client, sent(MAX_JSON_DEPTH)), 400)
 
     assert error["message"] == "The JSON is nested too deeply: at most 300 levels are read."
     assert len(get_ids(ask(client, sent(MAX_JSON_DEPTH - 1)))) == 6
@@ -407,6 +407,4 @@ def test_a_parameter_that_is_nested_too_deeply_is_refused(
 ) -> None:
     sent = {"resource_id": str(resource.pk), "filters": '{"a":' * 500 + "1" + "}" * 500}
 
-    assert check_error(ask(client, sent), 409, "Validation Error") == {
-        "filters": ["Cannot parse JSON"]
-    }
+    assert check_error(ask(client, sent), 409) == {"filters": ["Cannot parse JSON"]}

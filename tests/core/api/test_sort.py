@@ -31,7 +31,7 @@ ENDINGS = {
 
 
 def list_errors(client: Client, resource: Resource, sort: Any) -> list[str]:
-    error = check_error(search(client, resource, sort=sort), 409, "Validation Error")
+    error = check_error(search(client, resource, sort=sort), 409)
     assert set(error) == {"sort"}
     errors: list[str] = error["sort"]
     return errors
@@ -151,9 +151,7 @@ def test_distinct_sorts_only_by_requested_fields(client: Client, typed: Resource
     sent: dict[str, Any] = {"distinct": True, "fields": ["bool", "int4"]}
 
     found = get_result(search(client, typed, sort="int4 desc nulls last, bool", **sent))
-    error = check_error(
-        search(client, typed, sort="int4, text, _id", **sent), 409, "Validation Error"
-    )
+    error = check_error(search(client, typed, sort="int4, text, _id", **sent), 409)
 
     assert [record["int4"] for record in found["records"]] == [
         2**31 - 1, 1000, 7, 0, -1, -(2**31), None,

@@ -86,7 +86,7 @@ def test_a_write_and_a_login_work_over_a_connection_that_was_closed(committed: R
     token = make_writer_token()
     sent = {"resource_id": str(committed.pk), "force": True, "records": [{}], "method": "insert"}
     close_below_django()
-    get_result(act(Browser(), "datastore_upsert", sent, token), "datastore_upsert")
+    get_result(act(Browser(), "datastore_upsert", sent, token))
     close_below_django()
     form = {"username": "editor", "password": "secret"}
     assert Browser().post("/en/admin/login/?next=/en/admin/", form).status_code == 302

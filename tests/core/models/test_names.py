@@ -38,13 +38,13 @@ from ...processes import count_waiting_sessions
 
 pytestmark = pytest.mark.django_db
 
-ANYONE, NOT_FOUND = AnonymousUser(), "Not Found Error"
+ANYONE = AnonymousUser()
 
 ALIASES = {"aliases-INITIAL_FORMS": 0, "aliases-MIN_NUM_FORMS": 0, "aliases-MAX_NUM_FORMS": 1000}
 
 
 def show(client: Client, action: str, name: str) -> str:
-    result = get_result(client.get(f"/api/3/action/{action}?id={name}"), action)
+    result = get_result(client.get(f"/api/3/action/{action}?id={name}"))
     return str(result["id"])
 
 
@@ -64,7 +64,7 @@ def test_a_user_who_may_change_one_resource_takes_no_other_name(
 
     for name in ("survey", "door"):
         sent = {"resource_id": str(mine.pk), "aliases": ["free", name], "force": True}
-        error = check_error(act(client, "datastore_create", sent, token), 409, "Validation Error")
+        error = check_error(act(client, "datastore_create", sent, token), 409)
         assert error == {"aliases": [f"The alias “{name}” is taken."]}
 
     assert not mine.aliases.exists()
@@ -125,7 +125,7 @@ def test_a_new_dataset_takes_no_name_of_another(client: Client, survey: Resource
 
     for name in ("survey", "door", str(survey.pk)):
         sent = {"id": str(uuid.uuid4()), "package_id": name}
-        error = check_error(act(client, "resource_create", sent, token), 409, "Validation Error")
+        error = check_error(act(client, "resource_create", sent, token), 409)
         assert list(error) == ["package_id"]
 
     assert Resource.objects.get() == survey
@@ -137,7 +137,7 @@ def test_a_new_id_is_not_the_name_of_another(client: Client, action: str) -> Non
     named = Resource.objects.create(name=new_id)
     key = "id" if action == "resource_create" else "resource_id"
 
-    error = check_error(act(client, action, {key: new_id}, token), 409, "Validation Error")
+    error = check_error(act(client, action, {key: new_id}, token), 409)
 
     reason = "The resource cannot be created: A resource with this id already exists."
     assert error in ({"id": [reason]}, {"resource": [reason]})
@@ -235,8 +235,8 @@ def test_every_writing_action_takes_a_name(client: Client, db: None) -> None:
         ("datastore_delete", {}),
     ):
         answer = act(client, action, {**force, **sent}, token)
-        assert get_result(answer, action)["resource_id"] == str(survey.pk)
-    check_error(act(client, "datastore_upsert", {**force, "records": []}, token), 404, NOT_FOUND)
+        assert get_result(answer)["resource_id"] == str(survey.pk)
+    check_error(act(client, "datastore_upsert", {**force, "records": []}, token), 404)
 
 
 def test_python_takes_a_name(db: None) -> None:
@@ -266,12 +266,12 @@ def test_a_private_name_is_refused_as_an_alias_is(
     messages = []
     for name in ("hidden", "Cellar"):
         answer = act(client, action, {"resource_id": name, **READING[action]})
-        error = check_error(answer, 403, "Authorization Error")
+        error = check_error(answer, 403)
         assert str(hidden.pk) not in answer.content.decode()
         messages.append(error["message"].replace(name, "NAME"))
     assert messages[0] == messages[1]
     answer = act(client, action, {"resource_id": "Hidden", **READING[action]})
-    check_error(answer, 404, NOT_FOUND)
+    check_error(answer, 404)
 
 
 def test_a_name_that_changes_takes_its_answers_along(client: Client, db: None) -> None:
@@ -280,7 +280,7 @@ def test_a_name_that_changes_takes_its_answers_along(client: Client, db: None) -
     for _attempt in range(2):
         assert get_result(ask(client, {"resource_id": "survey"}))["resource_id"] == str(survey.pk)
     Resource.objects.filter(pk=survey.pk).update(name="old")
-    check_error(ask(client, {"resource_id": "survey"}), 404, NOT_FOUND)
+    check_error(ask(client, {"resource_id": "survey"}), 404)
     assert get_result(ask(client, {"resource_id": "old"}))["resource_id"] == str(survey.pk)
     Resource.objects.filter(pk=other.pk).update(name="survey")
     assert get_result(ask(client, {"resource_id": "survey"}))["resource_id"] == str(other.pk)

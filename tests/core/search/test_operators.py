@@ -10,7 +10,7 @@ from django.test import Client
 from datastore_search.filters.full_text import Term, parse_terms
 from datastore_search.models import Resource
 
-from ...builders import ask, get_result, make_resource
+from ...builders import ask, get_result, make_resource, search
 
 TEXTS = (
     "climate change policy",
@@ -112,7 +112,7 @@ def test_a_phrase_in_the_query_language_says_how_to_write_it(
 
 def test_excluded_words_lower_no_rank_of_a_field(client: Client, texts: Resource) -> None:
     ranks = [
-        get_result(ask(client, {"resource_id": str(texts.pk), "q": {"text": q}}))["records"][0]
+        get_result(search(client, texts, q={"text": q}))["records"][0]
         for q in ("stadt", "stadt -climate")
     ]
 
@@ -121,10 +121,7 @@ def test_excluded_words_lower_no_rank_of_a_field(client: Client, texts: Resource
 
 @pytest.mark.needs("analysis")
 def test_excluded_words_are_not_marked(client: Client, texts: Resource) -> None:
-    answer = ask(
-        client,
-        {"resource_id": str(texts.pk), "q": 'climate -"stadt" OR degrees', "highlight": True},
-    )
+    answer = search(client, texts, q='climate -"stadt" OR degrees', highlight=True)
 
     result = get_result(answer)
     marked = {
@@ -143,5 +140,5 @@ def test_a_text_is_parsed_into_alternatives() -> None:
 
 
 def find(client: Client, resource: Resource, **parameters: Any) -> set[int]:
-    answer = ask(client, {"resource_id": str(resource.pk), "fields": ["text"], **parameters})
+    answer = search(client, resource, fields=["text"], **parameters)
     return {TEXTS.index(record["text"]) for record in get_result(answer)["records"]}

@@ -22,7 +22,6 @@ from ...backups.servers import Server, find_machine_programs, run_server
 from ...builders import (
     SURVEY,
     act,
-    ask,
     check_error,
     fetch_page,
     fill_table,
@@ -31,6 +30,7 @@ from ...builders import (
     get_result,
     make_resource,
     make_writer_token,
+    search,
 )
 from ...deployment.portals import empty_portal, migrate_portal, use_databases
 
@@ -88,15 +88,15 @@ def list_substring_indexes(resource: Resource) -> list[str]:
 
 
 def create_table(token: str, **sent: Any) -> dict[str, Any]:
-    return get_result(act(Client(), "datastore_create", sent, token), "datastore_create")
+    return get_result(act(Client(), "datastore_create", sent, token))
 
 
 def find_refused(response: Any) -> list[str]:
-    return [name for name in check_error(response, 409, "Validation Error") if name != "__type"]
+    return [name for name in check_error(response, 409) if name != "__type"]
 
 
 def find_ids(resource: Resource, **parameters: Any) -> list[int]:
-    return get_ids(ask(Client(), {"resource_id": str(resource.pk), **parameters}))
+    return get_ids(search(Client(), resource, **parameters))
 
 
 # The same answers ---------------------------------------------------------------------------------
@@ -202,9 +202,7 @@ def test_q_finds_parts_of_words(portal: None) -> None:
 def test_a_whole_word_ranks_above_a_part(portal: None) -> None:
     resource = make_indexed("title\nNewport\nThe port of Newport\nReport\nPort\n")
 
-    found = get_result(
-        ask(Client(), {"resource_id": str(resource.pk), "q": "port", "substrings": True})
-    )
+    found = get_result(search(Client(), resource, q="port", substrings=True))
 
     assert [each["_id"] for each in found["records"]] == [4, 2, 1, 3]
     ranks = [each["rank"] for each in found["records"]]
@@ -235,7 +233,7 @@ def test_a_private_resource_is_refused_before_its_indexes_are_known(
 ) -> None:
     resource = make_resource(**values)
 
-    response = ask(Client(), {"resource_id": str(resource.pk), "q": "idge", "substrings": True})
+    response = search(Client(), resource, q="idge", substrings=True)
 
     assert response.status_code == (403 if values else 409)
 
@@ -245,9 +243,7 @@ def test_substrings_have_at_most_ten_words_and_no_operators(portal: None) -> Non
     many = " ".join(f"word{number}" for number in range(11))
 
     for parameters, name in (({"q": many}, "q"), ({"q": "a & b", "plain": False}, "substrings")):
-        response = ask(
-            Client(), {"resource_id": str(resource.pk), "substrings": True, **parameters}
-        )
+        response = search(Client(), resource, substrings=True, **parameters)
         assert find_refused(response) == [name]
 
 
@@ -264,7 +260,7 @@ def test_new_tables_and_writes_keep_the_index(portal: None) -> None:
 
     record = {"code": "009", "title": "Boatyard"}
     sent = {"resource_id": str(resource.pk), "records": [record], "method": "insert", "force": True}
-    get_result(act(Client(), "datastore_upsert", sent, token), "datastore_upsert")
+    get_result(act(Client(), "datastore_upsert", sent, token))
 
     resource.refresh_from_db()
     assert len(list_substring_indexes(resource)) == 1
@@ -287,7 +283,7 @@ def test_datastore_create_makes_and_drops_the_index(portal: None) -> None:
 
     create_table(token, **same, index_substrings=False)
     assert list_substring_indexes(resource) == []
-    refused = ask(Client(), {"resource_id": str(resource.pk), "q": "port", "substrings": True})
+    refused = search(Client(), resource, q="port", substrings=True)
     assert find_refused(refused) == ["substrings"]
 
     fill_table(resource, SURVEY)
@@ -320,7 +316,7 @@ def test_without_the_extension_a_table_leaves_the_index_out(db: None) -> None:
 
     assert version.indexes == ["filters", "words"]
     assert find_ids(resource, filters={"title": {"icontains": "IDGE"}}) == [1]
-    response = ask(Client(), {"resource_id": str(resource.pk), "q": "idge", "substrings": True})
+    response = search(Client(), resource, q="idge", substrings=True)
     assert find_refused(response) == ["substrings"]
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import threading
 import uuid
-from collections.abc import Sequence
 from typing import Any
 
 from django.apps import apps
 from django.db import connection
 from django.test import Client
 
+from datastore_search.database.statements import execute
 from datastore_search.database.tables import list_record_tables
 from datastore_search.models import Alias, Field, Resource, TableVersion
 
@@ -50,7 +50,7 @@ class Table:
 
     def get_refusal(self, action: str, /, **parameters: Any) -> dict[str, Any]:
         """Call an action, which must be refused, and return the error."""
-        return check_error(self.call(action, **parameters), 409, "Validation Error")
+        return check_error(self.call(action, **parameters), 409)
 
     def insert(self, *records: object, **parameters: Any) -> dict[str, Any]:
         return self.run("upsert", method="insert", records=list(records), **parameters)
@@ -149,7 +149,4 @@ def _get_record_table(table_id: int | None) -> str:
 
 
 def _fetch_all(statement: str) -> list[tuple[Any, ...]]:
-    with connection.cursor() as cursor:
-        cursor.execute(statement)
-        rows: Sequence[tuple[Any, ...]] = cursor.fetchall()
-        return list(rows)
+    return execute(connection, statement)

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from django.db import connection
 
+from datastore_search.database.statements import fetch_column
 from datastore_search.database.tables import MAX_UNINDEXED_BYTES
 
 from .tables import Table
@@ -18,13 +19,11 @@ FIELDS = [{"id": "name", "type": "text"}, {"id": "number", "type": "int4"}]
 
 
 def list_indexes(table: Table) -> list[str]:
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT split_part(indexdef, ' USING ', 2) FROM pg_indexes WHERE tablename = %s"
-            " ORDER BY 1",
-            [table.get_record_table()],
-        )
-        return [definition for (definition,) in cursor.fetchall()]
+    return fetch_column(
+        connection,
+        "SELECT split_part(indexdef, ' USING ', 2) FROM pg_indexes WHERE tablename = %s ORDER BY 1",
+        [table.get_record_table()],
+    )
 
 
 def make_records(first: int, *, size: int) -> list[dict[str, Any]]:
@@ -43,14 +42,13 @@ def small(table: Table) -> Table:
 
 
 def test_a_small_table_has_five_relations(small: Table) -> None:
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT relkind FROM pg_class AS each, CAST(%s AS regclass) AS record"
-            " WHERE starts_with(relname, %s) OR relname ~ ('^pg_toast_' || record::oid || '(_|$)')"
-            " ORDER BY relkind",
-            [small.get_record_table()] * 2,
-        )
-        kinds = [kind for (kind,) in cursor.fetchall()]
+    kinds = fetch_column(
+        connection,
+        "SELECT relkind FROM pg_class AS each, CAST(%s AS regclass) AS record"
+        " WHERE starts_with(relname, %s) OR relname ~ ('^pg_toast_' || record::oid || '(_|$)')"
+        " ORDER BY relkind",
+        [small.get_record_table()] * 2,
+    )
 
     # The key and the index of TOAST, the table, the sequence, TOAST.
     assert kinds == ["S", "i", "i", "r", "t"]

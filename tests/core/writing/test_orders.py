@@ -98,7 +98,6 @@ def test_a_call_that_fails_keeps_the_index_that_it_had_dropped(ordered: Table) -
             records=[{"code": "a", "name": make_incompressible_text(3_000)}],
         ),
         409,
-        "Validation Error",
     )
 
     assert ordered.read_state() == before
@@ -145,7 +144,7 @@ def test_an_index_is_refused_while_values_of_another_type_may_still_be_read(stoc
 
     response = stock.call("create", indexes=["name"])
 
-    error = check_error(response, 503, "Service Unavailable")
+    error = check_error(response, 503)
     assert "indexes cannot change now" in error["message"]
     assert list_order_indexes(stock) == set()
     assert read_sorted_ids(stock, "name") == [2, 3, 1]

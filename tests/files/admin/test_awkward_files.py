@@ -17,7 +17,7 @@ from django.test import Client
 from datastore_search.contrib.files.models import LoadState
 from datastore_search.models import Resource
 
-from ...builders import ask, get_result
+from ...builders import get_result, search
 from .forms import FORM, make_file
 
 pytestmark = pytest.mark.usefixtures("read_here")
@@ -221,7 +221,7 @@ def test_the_screen_says_how_a_file_is_loaded_right(
     load = empty.loads.get()
     assert (load.state, load.record_count) == (LoadState.READY, count)
     assert dict(empty.fields.values_list("name", "type")) == types
-    result = get_result(ask(staff, {"resource_id": str(empty.pk), "limit": 100}))
+    result = get_result(search(staff, empty, limit=100))
     record = {name: value for name, value in result["records"][0].items() if name != "_id"}
     assert record == {
         name: Decimal(value) if types[name] == "numeric" else value for name, value in first.items()
@@ -246,7 +246,7 @@ def test_merged_cells_are_filled_down_by_one_button_for_this_and_later_files(
 
     assert "Merged cells were filled down: 3, in “region” (3)." in screen.page
     screen.click("Load")
-    result = get_result(ask(staff, {"resource_id": str(empty.pk), "fields": "region"}))
+    result = get_result(search(staff, empty, fields="region"))
     assert [record["region"] for record in result["records"]] == ["North"] * 3 + ["South"] * 2
     page = staff.get(f"/en/admin/datastore_search/resource/{empty.pk}/load/").content.decode()
     assert re.search('<input type="checkbox" name="fill_merged"[^>]* checked', page)

@@ -12,6 +12,7 @@ from django.db import connection
 from django.test import Client
 
 from datastore_search.contrib.files.models import LoadState
+from datastore_search.database.statements import execute
 from datastore_search.models import Resource
 
 from ...builders import make_resource, make_user
@@ -30,13 +31,11 @@ def staff(client: Client, transactional_db: None) -> Iterator[Client]:
     resource = make_resource(name="survey")
     resource.loads.create(source="survey.csv", state=LoadState.READY)
     client.force_login(make_user("boss", is_staff=True, is_superuser=True))
-    with connection.cursor() as cursor:
-        for statement in MAKE_READ_ONLY:
-            cursor.execute(statement)
+    for statement in MAKE_READ_ONLY:
+        execute(connection, statement)
     yield client
-    with connection.cursor() as cursor:
-        for statement in MAKE_WRITABLE:
-            cursor.execute(statement)
+    for statement in MAKE_WRITABLE:
+        execute(connection, statement)
     resource.delete()
 
 
@@ -93,5 +92,4 @@ def test_any_other_database_error_is_500(
 
 
 def run_invalid_statement(*_arguments: Any) -> None:
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT nonsense")
+    execute(connection, "SELECT nonsense")

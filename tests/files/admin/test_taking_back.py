@@ -207,9 +207,7 @@ def test_they_are_deleted_with_the_table(
 ) -> None:
     parameters = {"resource_id": str(load.resource_id), "force": True}
     with django_capture_on_commit_callbacks(execute=True):
-        get_result(
-            act(client, "datastore_delete", parameters, make_token(load.user)), "datastore_delete"
-        )
+        get_result(act(client, "datastore_delete", parameters, make_token(load.user)))
 
     assert not list_record_tables(connection)
 

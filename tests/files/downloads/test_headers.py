@@ -69,18 +69,14 @@ def test_a_format_without_headers_refuses_labels(
     response = request_file(client, labelled, name, headers="labels")
 
     message = f"{formats[name].label} has no header row. Leave “headers” out, or ask for"
-    assert check_error(response, 409, "Validation Error") == {
-        "headers": [f"{message} another format."]
-    }
+    assert check_error(response, 409) == {"headers": [f"{message} another format."]}
     assert request_file(client, labelled, name, headers="names").status_code == 200
 
 
 def test_an_unknown_choice_is_refused(client: Client, labelled: Resource) -> None:
     response = request_file(client, labelled, "csv", headers="titles")
 
-    assert check_error(response, 409, "Validation Error") == {
-        "headers": ["Value must be one of names, labels"]
-    }
+    assert check_error(response, 409) == {"headers": ["Value must be one of names, labels"]}
 
 
 @pytest.mark.parametrize(

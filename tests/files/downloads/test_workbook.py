@@ -117,7 +117,7 @@ def test_more_than_a_sheet_has_is_refused(
     ):
         monkeypatch.setattr(workbook, name, most)
         response = request_file(client, resource, "xlsx", limit=5 if name == "MAX_COLUMNS" else 100)
-        assert check_error(response, 409, "Validation Error") == {
+        assert check_error(response, 409) == {
             "format": [f"An Excel sheet has at most {message} or for CSV."]
         }
 
@@ -186,7 +186,7 @@ def test_a_workbook_that_takes_too_much_is_refused(
     for module, name, value, message in limits:
         with monkeypatch.context() as patch:
             patch.setattr(module, name, value)
-            error = check_error(request_file(client, long, "xlsx"), 409, "Validation Error")
+            error = check_error(request_file(client, long, "xlsx"), 409)
 
         assert error == {"format": [f"{message}. Ask for fewer records or fields, or for CSV."]}
         assert list(folder.iterdir()) == []
@@ -197,11 +197,11 @@ def test_a_workbook_needs_a_slot_and_a_client_while_it_is_made(
 ) -> None:
     with monkeypatch.context() as patch:
         patch.setattr("datastore_search.guards.shares.Client.is_gone", lambda _client: True)
-        check_error(request_file(client, long, "xlsx"), 503, "Service Unavailable")
+        check_error(request_file(client, long, "xlsx"), 503)
     assert list(folder.iterdir()) == []
     settings.DATASTORE_SEARCH_MAX_STREAMS = 0
 
-    check_error(request_file(client, long, "xlsx"), 503, "Service Unavailable")
+    check_error(request_file(client, long, "xlsx"), 503)
 
     assert list(folder.iterdir()) == []
     assert len(read_rows(request_file(client, long, "xlsx", limit=100))) == 101

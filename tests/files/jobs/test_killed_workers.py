@@ -33,7 +33,7 @@ from datastore_search.contrib.files.tables.locks import is_running
 from datastore_search.database.tables import list_record_tables
 from datastore_search.models import Resource
 
-from ...builders import ask
+from ...builders import search
 from ...processes import DATABASE, IMMEDIATE, build_database_url, wait_until
 from ...reader_threads import ReaderThreads
 from ..builders import get_version_id
@@ -67,9 +67,7 @@ class Searchers(ReaderThreads):
         filters = {"text": _WORD}
         extras: tuple[dict[str, Any], ...] = ({}, {"q": _WORD}, {"filters": filters})
         for extra in extras:
-            answer = ask(
-                Client(), {"resource_id": str(self._resource.pk), "limit": 20, **extra}
-            ).json()
+            answer = search(Client(), self._resource, limit=20, **extra).json()
             result = answer.get("result")
             versions = {record["version"] for record in result["records"]} if result else None
             if versions is None or (versions, result["total"]) not in self.expected:

@@ -43,7 +43,7 @@ from datastore_search.contrib.files.sources import fetching as sources
 from datastore_search.contrib.files.tables import filling
 from datastore_search.contrib.files.tables.filling import create_indexes
 from datastore_search.database.indexes import analyze_records
-from datastore_search.database.statements import is_connection_lost
+from datastore_search.database.statements import execute, fetch_value, is_connection_lost
 from datastore_search.database.tables import list_record_tables
 from datastore_search.models import Resource
 
@@ -381,9 +381,7 @@ def test_a_limit_of_the_portal_for_its_requests_does_not_end_a_load(
     limits: list[str] = []
 
     def read_limit() -> str:
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT current_setting('statement_timeout')")
-            (limit,) = cursor.fetchone()
+        limit = fetch_value(connection, "SELECT current_setting('statement_timeout')")
         return str(limit)
 
     def record_limit(*arguments: Any, **options: Any) -> None:
@@ -391,15 +389,13 @@ def test_a_limit_of_the_portal_for_its_requests_does_not_end_a_load(
         analyze_records(*arguments, **options)
 
     monkeypatch.setattr(f"{filling.__name__}.analyze_records", record_limit)
-    with connection.cursor() as cursor:
-        cursor.execute("SET statement_timeout = '10min'")
+    execute(connection, "SET statement_timeout = '10min'")
 
     load_file(committed, path, options=LoadOptions(drop_missing_fields=True))
 
     assert limits == ["0"]
     assert read_limit() == "10min"
-    with connection.cursor() as cursor:
-        cursor.execute("RESET statement_timeout")
+    execute(connection, "RESET statement_timeout")
 
 
 # Two at once --------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from datastore_search.contrib.files.tables.filling import list_staging_tables, s
 from datastore_search.database.tables import list_record_tables, mark_unserved, read_unserved_since
 from datastore_search.models import Resource, TableVersion
 
-from ...builders import SURVEY, ask, get_ids
+from ...builders import SURVEY, get_ids, search
 from ..builders import load_csv, make_loaded_resource
 
 
@@ -41,7 +41,7 @@ def test_a_table_that_was_served_is_kept_and_can_be_given_back(
 
     expected = f"Dropped tables: 0.\nTable version {number} is kept until 20"
     assert out.getvalue().startswith(expected)
-    assert len(get_ids(ask(client, {"resource_id": str(resource.pk)}))) == 6
+    assert len(get_ids(search(client, resource))) == 6
     clean_up_loads()
     assert read_unserved_since(connection, [number]) == {}  # and counts as served again
     unserve_table(resource)
@@ -115,7 +115,7 @@ def test_deleting_all_loads_loses_no_records(resource: Resource, client: Client)
     resource.refresh_from_db()
     assert resource.table_version is not None
     assert not resource.table_version.loads.exists()
-    assert len(get_ids(ask(client, {"resource_id": str(resource.pk)}))) == 6
+    assert len(get_ids(search(client, resource))) == 6
 
 
 def test_the_table_of_a_deleted_table_version_is_kept_for_a_while(

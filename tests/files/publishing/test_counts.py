@@ -10,7 +10,7 @@ from django.test import Client
 from datastore_search.contrib.files.publishing import publish
 from datastore_search.models import TableVersion
 
-from ...builders import ask, get_result
+from ...builders import ask, get_result, search
 from ...core.writing.tables import Table
 from ..builders import make_loaded_table
 
@@ -37,7 +37,5 @@ def test_a_write_leaves_no_counts(table: Table) -> None:
     table.run("records_delete", filters={"a": "x"}, force=True)
 
     assert TableVersion.objects.get().value_counts == {}
-    total = get_result(
-        ask(Client(), {"resource_id": str(table.resource.pk), "filters": {"a": "x"}})
-    )
+    total = get_result(search(Client(), table.resource, filters={"a": "x"}))
     assert total["total"] == 0

@@ -12,6 +12,7 @@ from django.utils import translation
 
 from datastore_search.contrib.files.models import Load, LoadState, RowError
 from datastore_search.contrib.files.publishing import bad_rows, plan, publish
+from datastore_search.database.statements import execute
 from datastore_search.database.tables import list_record_tables
 from datastore_search.models import Field, Resource
 
@@ -290,9 +291,7 @@ def test_the_next_load_gives_the_words_of_a_field_their_weight(table: Table) -> 
     load_again(table)
 
     name = f"datastore_search_record_{table.resource.table_version_id}"
-    with connection.cursor() as cursor:
-        cursor.execute(f"SELECT search::text FROM {name}")
-        assert cursor.fetchall() == [("'1':1 'x':2B",)]
+    assert execute(connection, f"SELECT search::text FROM {name}") == [("'1':1 'x':2B",)]
 
 
 def test_what_changes_no_record_leaves_the_file_unchanged(table: Table) -> None:

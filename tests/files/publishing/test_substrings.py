@@ -41,7 +41,7 @@ def test_loads_and_writes_keep_the_index(portal: None, tmp_path: Path) -> None:
     load_file(resource, path, options=LoadOptions(mode=Mode.APPEND))
     record = {"code": "009", "title": "Boatyard"}
     sent = {"resource_id": str(resource.pk), "records": [record], "method": "insert", "force": True}
-    get_result(act(Client(), "datastore_upsert", sent, token), "datastore_upsert")
+    get_result(act(Client(), "datastore_upsert", sent, token))
 
     resource.refresh_from_db()
     assert len(list_substring_indexes(resource)) == 1
