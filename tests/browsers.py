@@ -5,9 +5,12 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import pytest
 from selenium.webdriver import Chrome, ChromeOptions, ChromeService
+
+from datastore_search.models import Resource
 
 
 @contextmanager
@@ -49,3 +52,10 @@ def _browser() -> Iterator[Chrome]:
 def browser(_browser: Chrome) -> Iterator[Chrome]:
     yield _browser
     reset_browser(_browser)
+
+
+@pytest.fixture
+def base(live_server: Any) -> Iterator[str]:
+    """The address of a server, on which a test may make resources."""
+    yield live_server.url
+    Resource.objects.all().delete()

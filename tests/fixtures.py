@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -37,6 +38,14 @@ def typed(_every_type: Resource, db: None) -> Resource:
 
 
 @pytest.fixture
+def large(transactional_db: None) -> Iterator[Resource]:
+    """A resource whose file is larger than what a connection holds on its way."""
+    rows = "".join(f"{number},{'x' * 10_000}\n" for number in range(4_000))
+    yield make_resource(f"number,text\n{rows}")
+    Resource.objects.all().delete()
+
+
+@pytest.fixture
 def no_small_tables(monkeypatch: pytest.MonkeyPatch) -> None:
     """New tables have all indexes, however small they are."""
     monkeypatch.setattr("datastore_search.database.tables.MAX_UNINDEXED_BYTES", -1)
@@ -49,6 +58,11 @@ def large_bodies(settings: Any) -> None:
 
 
 @pytest.fixture
-def staff(client: Client, db: None) -> Client:
-    client.force_login(make_user("boss", is_staff=True, is_superuser=True))
+def boss(db: None) -> Any:
+    return make_user("boss", is_staff=True, is_superuser=True)
+
+
+@pytest.fixture
+def staff(client: Client, boss: Any) -> Client:
+    client.force_login(boss)
     return client

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from django.db import connection
@@ -19,12 +18,6 @@ from datastore_search.contrib.files.tables.locks import hold_job_lock
 from datastore_search.models import Resource
 
 from .builders import SURVEY, make_resource, make_user
-
-
-@pytest.fixture
-def base(live_server: Any) -> Iterator[str]:
-    yield live_server.url
-    Resource.objects.all().delete()
 
 
 def log_in(browser: Chrome, base: str, locale: str) -> None:

@@ -43,14 +43,9 @@ ROWS = make_rows()
 
 
 @pytest.fixture(scope="module")
-def _spending(module_transaction: ModuleTransaction) -> Resource:
+def spending(module_transaction: ModuleTransaction) -> Resource:
     lines = (f"{department},{day},{part},{amount}\n" for department, day, part, amount in ROWS)
     return make_resource("department,day,part,amount\n" + "".join(lines))
-
-
-@pytest.fixture
-def spending(_spending: Resource, db: None) -> Resource:
-    return _spending
 
 
 def name_period(day: str, interval: str) -> str:

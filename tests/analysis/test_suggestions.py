@@ -37,14 +37,9 @@ def resource(loaded: Resource) -> Resource:
 
 
 @pytest.fixture(scope="module")
-def _places(module_transaction: Any) -> Resource:
-    return make_loaded_resource(PLACES, types={"height": "numeric", "opened": "timestamp"})
-
-
-@pytest.fixture
-def places(_places: Resource, db: None) -> Resource:
+def places(module_transaction: Any) -> Resource:
     """Eight places, whose names and codes begin alike."""
-    return _places
+    return make_loaded_resource(PLACES, types={"height": "numeric", "opened": "timestamp"})
 
 
 def suggest(resource: Resource, field: str, prefix: str = "", **more: Any) -> dict[Any, int]:

@@ -21,6 +21,7 @@ from ..builders import (
     make_user_token,
     make_writer_token,
 )
+from .test_publishing import refuse, run
 
 ABOUT: dict[str, Any] = {
     "license": "CC-BY-4.0",
@@ -55,14 +56,6 @@ def token(db: None) -> str:
 @pytest.fixture
 def levels(db: None) -> Resource:
     return make_listed_resource("levels", title="Levels", description="Of rivers", **FULL)
-
-
-def run(client: Client, action: str, sent: dict[str, Any], token: str) -> dict[str, Any]:
-    return get_result(act(client, action, sent, token))
-
-
-def refuse(client: Client, action: str, sent: dict[str, Any], token: str) -> dict[str, Any]:
-    return check_error(act(client, action, sent, token), 409)
 
 
 def read_metadata(resource: Resource) -> dict[str, Any]:

@@ -40,6 +40,7 @@ from ..builders import (
 )
 from ..processes import count_waiting_sessions
 from ..shared import ModuleTransaction
+from .test_actions import get
 
 OFFICE = {"name": "statistics", "title": "Office of Statistics", "id": "org-1"}
 PEOPLE = {"name": "people", "title": "People"}
@@ -122,10 +123,6 @@ def portal(ages: Resource, homes: Resource, hidden: Resource) -> None:
         ),
         [secret],
     )
-
-
-def get(client: Client, action: str, **sent: str) -> Any:
-    return get_result(client.get(f"/api/3/action/{action}", sent))
 
 
 def list_headings(page: str, tag: str) -> list[str]:

@@ -154,12 +154,6 @@ def elsewhere() -> Iterator[str]:
         thread.join(30)
 
 
-@pytest.fixture
-def base(live_server: Any) -> Iterator[str]:
-    yield live_server.url
-    Resource.objects.all().delete()
-
-
 _FETCH = """
 const [address, options, done] = arguments
 fetch(address, options)

@@ -22,7 +22,6 @@ from datastore_search.contrib.files.models import LoadState
 from datastore_search.models import Resource
 from example_project.management.commands import serve
 
-from ..builders import make_resource
 from ..processes import (
     DATABASE,
     PROJECT,
@@ -69,11 +68,6 @@ def run_serve(uploads: Path, workers: int = 1) -> Iterator[tuple[psutil.Popen, i
 def get_web_server(supervisor: psutil.Popen) -> psutil.Process:
     (server,) = [process for process in supervisor.children() if "granian" in process.cmdline()]
     return server
-
-
-def get_worker(processes: list[psutil.Process]) -> psutil.Process:
-    (worker,) = [process for process in processes if "db_worker" in process.cmdline()]
-    return worker
 
 
 @pytest.fixture
@@ -172,14 +166,6 @@ def replace_workers(uploads: Path, **options: int) -> Iterator[tuple[psutil.Pope
             with suppress(psutil.NoSuchProcess):
                 process.kill()
         web.wait(30)
-
-
-@pytest.fixture
-def large(transactional_db: None) -> Iterator[Resource]:
-    """A resource whose file is larger than what a connection holds on its way."""
-    rows = "".join(f"{number},{'x' * 10_000}\n" for number in range(4_000))
-    yield make_resource(f"number,text\n{rows}")
-    Resource.objects.all().delete()
 
 
 @pytest.mark.slow

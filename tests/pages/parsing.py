@@ -11,6 +11,8 @@ from django.test import Client
 
 from datastore_search.models import Resource
 
+SVG = "{http://www.w3.org/2000/svg}"
+
 
 def open_page(client: Client, resource: Resource, query: Any = None, locale: str = "en") -> str:
     """Return a data page, which must be a success."""
@@ -45,3 +47,11 @@ def parse_drawing(response: Any) -> ET.Element:
     """Return the one drawing of a page."""
     (drawing,) = re.findall("<svg xmlns.*?</svg>", response.content.decode(), re.DOTALL)
     return ET.fromstring(drawing)
+
+
+def list_drawn_links(response: Any) -> dict[str, str]:
+    """Return the links of a drawing by what they say."""
+    return {
+        str(each.findtext(f".//{SVG}title")): str(each.get("href"))
+        for each in parse_drawing(response).iter(f"{SVG}a")
+    }

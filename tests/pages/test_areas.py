@@ -22,9 +22,7 @@ from datastore_search.models import Resource
 from ..builders import make_resource
 from ..files.builders import load_csv, make_loaded_resource
 from .conftest import list_violations
-from .parsing import extract_text, parse_drawing, parse_table
-
-SVG = "{http://www.w3.org/2000/svg}"
+from .parsing import SVG, extract_text, list_drawn_links, parse_drawing, parse_table
 
 
 def make_square(west: float, south: float, size: float = 1) -> str:
@@ -75,13 +73,6 @@ def list_areas(response: Any) -> dict[str, str]:
     return {str(each.findtext(f"{SVG}title")): str(each.get("class")) for each in marks}
 
 
-def list_links(response: Any) -> dict[str, str]:
-    return {
-        str(each.findtext(f".//{SVG}title")): str(each.get("href"))
-        for each in parse_drawing(response).iter(f"{SVG}a")
-    }
-
-
 # Countries ----------------------------------------------------------------------------------------
 
 
@@ -94,7 +85,7 @@ def test_values_that_name_countries_have_a_map(client: Client, db: None) -> None
         ["France", "2"],
         ["Japan", "1"],
     ]
-    areas, links = list_areas(response), list_links(response)
+    areas, links = list_areas(response), list_drawn_links(response)
     assert areas["France: 2"] == areas["Vietnam: 2"] == "c5"
     assert areas["Japan: 1"] == "c4"
     assert areas["Germany: no data"] == "c6"

@@ -28,7 +28,7 @@ from ..builders import make_writer_token
 from ..core.writing.tables import Table
 from ..files.builders import make_loaded_resource
 from ..shared import ModuleTransaction
-from .parsing import extract_text, parse_drawing, parse_table
+from .parsing import SVG, extract_text, parse_drawing, parse_table
 
 #: Sixty records of five years: two kinds, three stages, some without a stage.
 ROWS = "".join(
@@ -54,8 +54,7 @@ def open_chart(client: Client, resource: Resource, query: Any = None, locale: st
 
 def list_bars(response: Any) -> list[str]:
     """Return what the bars of a drawing say."""
-    svg = "{http://www.w3.org/2000/svg}"
-    return [each.findtext(f"{svg}title", "") for each in parse_drawing(response).iter(f"{svg}rect")]
+    return [each.findtext(f"{SVG}title", "") for each in parse_drawing(response).iter(f"{SVG}rect")]
 
 
 def find_texts(response: Any) -> set[str]:

@@ -48,14 +48,9 @@ ROWS = make_rows()
 
 
 @pytest.fixture(scope="module")
-def _spending(module_transaction: ModuleTransaction) -> Resource:
+def spending(module_transaction: ModuleTransaction) -> Resource:
     lines = "".join(f"{','.join(row)}\n" for row in ROWS)
     return make_loaded_resource(f"department,day,amount\n{lines}", title="Spending")
-
-
-@pytest.fixture
-def spending(_spending: Resource, db: None) -> Resource:
-    return _spending
 
 
 SUMS = {"show": "sum", "of": "amount", "by": "department", "compare": "day", "per": "year"}

@@ -23,7 +23,7 @@ from datastore_search.models import Resource
 from ..builders import describe
 from ..files.builders import make_loaded_resource
 from ..shared import ModuleTransaction
-from .parsing import extract_text, parse_drawing, parse_table
+from .parsing import SVG, extract_text, list_drawn_links, parse_drawing, parse_table
 
 SITES = """\
 code,name,lat,lon,kind
@@ -34,8 +34,6 @@ d,nowhere,,,city
 e,beyond,95,200,error
 f,Đà Lạt,11.9404,108.4583,town
 """
-
-SVG = "{http://www.w3.org/2000/svg}"
 
 
 @pytest.fixture(scope="module")
@@ -52,14 +50,6 @@ def open_map(client: Client, resource: Resource, query: Any = None, locale: str 
     return client.get(f"/{locale}/datastore/{resource.pk}/map/", query or {})
 
 
-def list_links(response: Any) -> dict[str, str]:
-    """Return the links of a drawing by what they say."""
-    return {
-        str(each.findtext(f".//{SVG}title")): str(each.get("href"))
-        for each in parse_drawing(response).iter(f"{SVG}a")
-    }
-
-
 # One by one ---------------------------------------------------------------------------------------
 
 
@@ -74,7 +64,7 @@ def test_records_are_points_that_lead_to_them(client: Client, sites: Resource) -
         ["Huế", "16.4637; 107.5909"],
         ["Cần Thơ", "10.0452; 105.7469"],
     ]
-    assert list_links(response) == {
+    assert list_drawn_links(response) == {
         "Hà Nội · 21.0278; 105.8342": "../r/1/?field.kind=city",
         "Huế · 16.4637; 107.5909": "../r/2/?field.kind=city",
         "Cần Thơ · 10.0452; 105.7469": "../r/3/?field.kind=city",
@@ -251,7 +241,7 @@ def test_many_records_are_clusters_that_lead_into_them(client: Client, many: Res
     assert [row[1] for row in rows] == ["30", "29", "2"]
     assert rows[0][0] == "10.0200; 106.0145"
     assert "61 of 61 records are on the map, in 3 clusters." in extract_text(response)
-    links = list_links(response)
+    links = list_drawn_links(response)
     assert links["2 · 0.0000; 0.0000"].startswith("../?from.lat=0")  # of one place
     link = links["30 · 10.0200; 106.0145"]
     inner = open_map(client, many, dict(re.findall("[?&]([^=]*)=([^&]*)", link)))

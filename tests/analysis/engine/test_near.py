@@ -123,7 +123,7 @@ RECORDS, PLACES = make_records()
 
 
 @pytest.fixture(scope="module")
-def _located(module_transaction: ModuleTransaction) -> Resource:
+def located(module_transaction: ModuleTransaction) -> Resource:
     resource = Resource.objects.create(name="places")
     types = {"lat": "float8", "lon": "float8", "y": "numeric", "x": "numeric"}
     types |= {"any_y": "numeric", "any_x": "numeric"}
@@ -136,11 +136,6 @@ def _located(module_transaction: ModuleTransaction) -> Resource:
     created = act(Client(), "datastore_create", sent, make_writer_token("places"))
     assert created.status_code == 200, created.content
     return Resource.objects.described(resource.pk)
-
-
-@pytest.fixture
-def located(_located: Resource, db: None) -> Resource:
-    return _located
 
 
 def measure_km(one: Place, other: Place) -> float:

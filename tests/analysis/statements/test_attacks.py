@@ -16,6 +16,8 @@ from ...builders import act, make_resource
 from ...shared import ModuleTransaction
 from .attacks import ENDED, ORDINARY, REFUSED, TOO_LARGE
 
+pytestmark = pytest.mark.django_db
+
 #: What only the engine, the server and this machine would say.
 _INTERNAL = re.compile(
     r"duckdb|traceback|/home|/tmp|/usr|k_[0-9a-f]{32}|\bc[0-9]+\b", re.IGNORECASE
@@ -23,15 +25,10 @@ _INTERNAL = re.compile(
 
 
 @pytest.fixture(scope="module")
-def _target(module_transaction: ModuleTransaction) -> Resource:
+def target(module_transaction: ModuleTransaction) -> Resource:
     make_resource("n,name\n1,a\n", name="u")
     rows = "".join(f"{i},{'a' * 20}{i}\n" for i in range(2_000))
     return make_resource("n,name,price\n" + rows.replace("\n", ",1.5\n"), name="target")
-
-
-@pytest.fixture
-def target(_target: Resource, db: None) -> Resource:
-    return _target
 
 
 def send(client: Any, target: Resource, statement: str) -> tuple[int, dict[str, Any]]:

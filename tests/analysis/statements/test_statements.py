@@ -14,6 +14,8 @@ from datastore_search.models import Resource
 from ...builders import act, make_resource
 from ...shared import ModuleTransaction
 
+pytestmark = pytest.mark.django_db
+
 TYPES = {
     "name": "text", "Name": "text", "n": "int4", "big": "int8", "price": "numeric", "f": "float8",
     "d": "date", "at": "timestamp", "tz": "timestamptz", "ok": "bool", "t": "time",
@@ -36,7 +38,7 @@ STATEMENTS = [
 
 
 @pytest.fixture(scope="module")
-def _asked(module_transaction: ModuleTransaction) -> Resource:
+def asked(module_transaction: ModuleTransaction) -> Resource:
     csv = ",".join(TYPES) + "\n" + ROWS
     make_resource(csv, types=TYPES, name="u")
     asked = make_resource(csv, types=TYPES, name="asked")
@@ -50,11 +52,6 @@ def _asked(module_transaction: ModuleTransaction) -> Resource:
                 f'CREATE TEMP TABLE "{name}" AS SELECT _id, {columns} FROM {table} ORDER BY _id'
             )
     return asked
-
-
-@pytest.fixture
-def asked(_asked: Resource, db: None) -> Resource:
-    return _asked
 
 
 def normalize(value: Any) -> Any:

@@ -29,11 +29,6 @@ def clerk(db: None) -> Any:
 
 
 @pytest.fixture
-def boss(db: None) -> Any:
-    return make_user("boss", is_staff=True, is_superuser=True)
-
-
-@pytest.fixture
 def office(client: Client, clerk: Any) -> Client:
     client.force_login(clerk)
     return client

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import pytest
 from django.contrib.admin.models import LogEntry
@@ -52,22 +53,21 @@ def test_the_texts_in_a_language_are_saved_beside_those_in_others(staff: Client)
     assert LogEntry.objects.get().get_change_message() == "Changed translations."
 
 
-def test_an_empty_text_removes_a_translation(staff: Client) -> None:
+@pytest.mark.parametrize(
+    ("sent", "translations"),
+    [
+        ({"label__station": ""}, {}),
+        ({"notes__station": "Ở đâu"}, {"vi": {"label": "Trạm", "notes": "Ở đâu"}}),
+    ],
+)
+def test_an_empty_text_removes_a_translation_and_one_that_was_not_sent_stays(
+    staff: Client, sent: dict[str, str], translations: dict[str, Any]
+) -> None:
     resource = make_stations()
 
-    staff.post(f"{LIST}{resource.pk}/texts/vi/", build_texts(resource, label__station=""))
+    staff.post(f"{LIST}{resource.pk}/texts/vi/", build_texts(resource, **sent))
 
-    assert resource.fields.get(name="station").translations == {}
-
-
-def test_a_text_that_was_not_sent_stays(staff: Client) -> None:
-    resource = make_stations()
-
-    staff.post(f"{LIST}{resource.pk}/texts/vi/", build_texts(resource, notes__station="Ở đâu"))
-
-    assert resource.fields.get(name="station").translations == {
-        "vi": {"label": "Trạm", "notes": "Ở đâu"}
-    }
+    assert resource.fields.get(name="station").translations == translations
 
 
 def test_a_text_that_is_too_long_is_refused(staff: Client) -> None:

@@ -17,6 +17,7 @@ from datastore_search.search import Query, RecordsFormat
 
 from ...builders import check_error, fetch_page, get_ids, get_result, search
 from ...typed import CELLS, get_column_name, open_cursor_year_first
+from .test_exactness import quote_name
 
 #: Spellings of the direction and the position of nulls, and their meaning.
 ENDINGS = {
@@ -89,10 +90,6 @@ def test_several_keys_sort_as_in_a_typed_table(typed: Resource, keys: list[SortK
 
 
 # Names --------------------------------------------------------------------------------------------
-
-
-def quote_name(name: str) -> str:
-    return '"{}"'.format(name.replace('"', '""'))
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,6 @@ from datastore_search.models import Resource
 from datastore_search.web import streams
 from datastore_search.web.streams import WINDOW_SECONDS, stream_response
 
-from ...builders import make_resource
 from ...processes import wait_until
 from ..guards.test_clients import serve
 
@@ -179,14 +178,6 @@ def test_an_asgi_client_that_goes_on_in_time_is_not_cut_off(
 
 
 # Under real servers -------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def large(transactional_db: None) -> Iterator[Resource]:
-    """A resource whose file is larger than what a connection holds on its way."""
-    rows = "".join(f"{number},{'x' * 10_000}\n" for number in range(4_000))
-    yield make_resource(f"number,text\n{rows}")
-    Resource.objects.all().delete()
 
 
 @pytest.mark.slow

@@ -12,7 +12,14 @@ from django.test import Client
 from datastore_search.database.statements import execute
 from datastore_search.models import Resource
 
-from ...builders import act, ask, check_error, get_record_table, make_resource, make_user_token
+from ...builders import (
+    act,
+    check_error,
+    get_record_table,
+    make_resource,
+    make_user_token,
+    search,
+)
 
 MISSING = (
     "Not found: the records of resource “{name}” are not in the database. Load its file again, or"
@@ -49,11 +56,10 @@ SEARCHES: list[dict[str, Any]] = [
 def test_a_truncated_table_is_503(
     resource: Resource, client: Client, parameters: dict[str, Any]
 ) -> None:
-    name = str(resource.pk)
-    assert ask(client, {"resource_id": name, **parameters}).status_code == 200
+    assert search(client, resource, **parameters).status_code == 200
 
     execute_on_table(TRUNCATE, resource)
-    response = ask(client, {"resource_id": name, **parameters})
+    response = search(client, resource, **parameters)
 
     assert check_error(response, 503) == {"message": INCOMPLETE}
     assert response["Retry-After"] == "5"
@@ -61,11 +67,10 @@ def test_a_truncated_table_is_503(
 
 def test_a_page_with_missing_records_is_503(resource: Resource, client: Client) -> None:
     execute_on_table(DELETE, resource)
-    name = str(resource.pk)
 
-    whole = ask(client, {"resource_id": name, "limit": 2})
-    short = ask(client, {"resource_id": name, "limit": 3})
-    filtered = ask(client, {"resource_id": name, "filters": {"stage": "active"}})
+    whole = search(client, resource, limit=2)
+    short = search(client, resource, limit=3)
+    filtered = search(client, resource, filters={"stage": "active"})
 
     assert len(whole.json()["result"]["records"]) == 2
     assert check_error(short, 503) == {"message": INCOMPLETE}
@@ -76,7 +81,7 @@ def test_an_empty_resource_is_answered_as_before(db: None, client: Client) -> No
     empty = make_resource("a,b\n")
 
     for parameters in SEARCHES[:5]:
-        response = ask(client, {"resource_id": str(empty.pk), **parameters})
+        response = search(client, empty, **parameters)
         assert response.status_code == 200, response.json()
 
 
@@ -86,13 +91,12 @@ def test_an_empty_resource_is_answered_as_before(db: None, client: Client) -> No
 def test_a_missing_table_is_not_found(
     resource: Resource, client: Client, parameters: dict[str, Any]
 ) -> None:
-    name = str(resource.pk)
-    assert ask(client, {"resource_id": name, **parameters}).status_code == 200
+    assert search(client, resource, **parameters).status_code == 200
 
     execute_on_table(DROP, resource)
-    response = ask(client, {"resource_id": name, **parameters})
+    response = search(client, resource, **parameters)
 
-    assert check_error(response, 404) == {"message": MISSING.format(name=name)}
+    assert check_error(response, 404) == {"message": MISSING.format(name=resource.pk)}
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,6 @@ from .forms import FORM, make_file
 pytestmark = pytest.mark.usefixtures("read_here")
 
 _BUTTON = re.compile(r'<button type="submit" name="(.*?)" value="(.*?)" class.*?>(.*?)</button>')
-_INPUT = re.compile(r'<input type="(?:hidden|radio)" name="(.*?)" value="(.*?)"')
 
 
 class Screen:

@@ -29,11 +29,6 @@ def resource(db: None) -> Resource:
     return Resource.objects.create(name="empty")
 
 
-@pytest.fixture
-def boss(db: None) -> Any:
-    return make_user("boss", is_staff=True, is_superuser=True)
-
-
 @pytest.fixture(params=["load", "options"])
 def page(request: pytest.FixtureRequest, resource: Resource) -> str:
     """The path of a page with a file input: that of a resource, or that of a draft."""

@@ -82,11 +82,6 @@ def name_format(each: InputFormat) -> str:
     return each.name
 
 
-@pytest.fixture
-def empty(no_resource: None) -> Resource:
-    return Resource.objects.create(name="empty")
-
-
 def find_reader(each: InputFormat) -> Callable[..., Any]:
     module, _, function = each.read.partition(":")
     reader: Callable[..., Any] = getattr(import_module(module, package.__name__), function)
