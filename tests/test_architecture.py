@@ -189,6 +189,7 @@ def without_counters(monkeypatch: pytest.MonkeyPatch) -> None:
     ("action", "sent", "max_functions", "max_files"),
     [
         ("datastore_search", {"q": "river"}, 96, 21),
+        ("datastore_search", {"filters": {"subject": "watershed"}}, 121, 23),
         ("datastore_upsert", {"records": [{"_id": 1, "title": "A"}], "force": True}, 85, 20),
     ],
 )
