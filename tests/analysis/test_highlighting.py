@@ -27,7 +27,7 @@ from datastore_search.search import (
     read_answer,
 )
 
-from ..builders import ask, check_error, fetch_page, get_result, make_resource
+from ..builders import check_error, fetch_page, get_result, make_resource, search
 from ..shared import ModuleTransaction
 
 #: A record for each kind of text, found by words that no other one has.
@@ -191,10 +191,6 @@ def test_records_that_are_too_large_are_refused(
 # The parameter ------------------------------------------------------------------------------------
 
 RIVER = {"title": [[0, 5]]}
-
-
-def search(client: Client, resource: Resource, **sent: Any) -> Any:
-    return ask(client, {"resource_id": str(resource.pk), **sent})
 
 
 def test_a_query_of_no_field_has_no_highlights(client: Client, resource: Resource) -> None:

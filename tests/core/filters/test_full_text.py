@@ -1,4 +1,4 @@
-"""The limit of words in a full-text query."""
+"""The words of a full-text query: their limit, and the patterns that find parts of them."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import pytest
 
 from datastore_search.filters.full_text import MAX_WORDS, has_too_many_words
+from datastore_search.filters.words import MAX_INDEXED_LETTERS, build_pattern, is_exact
 
 MANY = [f"w{number}" for number in range(MAX_WORDS + 1)]
 
@@ -54,3 +55,51 @@ def test_of_a_query_with_operators_every_word_counts() -> None:
     assert has_too_many_words([" | ".join(["river:*"] * (MAX_WORDS + 1))], plain=False)
     assert not has_too_many_words([" | ".join(["river:*"] * MAX_WORDS)], plain=False)
     assert not has_too_many_words(["!" * 9_000 + "a"], plain=False)
+
+
+# Parts of words -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("part", "pattern"),
+    [
+        ("river", "%river%"),
+        ("100% of_it", r"%100\% of\_it%"),
+        (r"a\path", r"%a\\\\path%"),
+        ('"so" said', r'%\\"so\\" said%'),
+        ("two\nlines", r"%two\\nlines%"),
+        ("ΟΔΟΣ κέντρο", "%ΟΔΟ% κέντρο%"),
+        ("İstanbul", "%%stanbul%"),
+        ("i\u0307stanbul", "%%stanbul%"),
+        ("Ⴀb ĐƯỜNG 京都大", "%%b ĐƯỜNG 京都大%"),
+        ("x" * 100, f"%{'x' * MAX_INDEXED_LETTERS}%"),
+    ],
+)
+def test_a_pattern_means_the_part_within_json(part: str, pattern: str) -> None:
+    assert build_pattern(part) == pattern
+
+
+@pytest.mark.parametrize("part", ["", "ab", "a-b-c", "-----", "%%%", "ΣΣΣΣ", "___"])
+def test_a_part_without_three_letters_in_a_row_has_no_pattern(part: str) -> None:
+    assert build_pattern(part) is None
+
+
+@pytest.mark.parametrize(
+    ("word", "expected"),
+    [
+        ("song", True),
+        ("ữxyz", True),
+        ("ing", False),
+        ("nabc", False),
+        ("UL0", False),
+        ("007", False),
+        ("ull", False),
+        ("ΟΔΟΣ", False),
+        ("x" * 65, False),
+    ],
+)
+def test_some_words_may_match_what_json_adds(word: str, expected: bool) -> None:
+    pattern = build_pattern(word)
+
+    assert pattern is not None
+    assert is_exact(pattern, word) is expected
