@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from django.core.files.storage import FileSystemStorage
+from django.core.files.uploadedfile import TemporaryUploadedFile
 from django.test import Client
 from django.urls import reverse
 
@@ -93,21 +94,31 @@ def test_a_file_that_is_a_little_too_large_is_refused_by_the_form(
     assert "The file is larger than 10" in response.content.decode()
 
 
+@pytest.mark.parametrize("full", [(FileSystemStorage, "_save"), (TemporaryUploadedFile, "write")])
 def test_an_upload_that_cannot_be_stored_is_refused_by_the_form(
-    staff: Client, page: str, uploads: Path, monkeypatch: pytest.MonkeyPatch
+    staff: Client,
+    page: str,
+    settings: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    full: tuple[type, str],
 ) -> None:
+    uploads: Path = settings.MEDIA_ROOT
     (uploads / "datastore_search").mkdir(parents=True)
     (uploads / "earlier.csv").write_text(SURVEY)
     Load.objects.update(file="earlier.csv")  # of the draft
+    settings.FILE_UPLOAD_MAX_MEMORY_SIZE = 0
 
-    def fill_disk(storage: FileSystemStorage, name: str, _content: object) -> None:
-        Path(storage.path(name)).write_text("a part")
+    def fill_disk(target: Any, name: str, *_content: object) -> None:
+        if isinstance(target, FileSystemStorage):
+            Path(target.path(name)).write_text("a part")
+        else:
+            target.close()
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(FileSystemStorage, "_save", fill_disk)
+    monkeypatch.setattr(*full, fill_disk, raising=False)
     response = staff.post(page, {**FORM, "file": make_file(SURVEY)})
 
-    assert response.status_code == 200
+    assert response.status_code == 503
     assert "The file cannot be stored or read at the moment." in response.content.decode()
     assert [path.name for path in list_files(uploads)] == ["earlier.csv"]
     assert not Load.objects.exclude(file="earlier.csv").exists()

@@ -27,6 +27,7 @@ from datastore_search.contrib.files.models import StoredDownload
 from datastore_search.downloads import stored as downloads_stored
 from datastore_search.downloads import views
 from datastore_search.downloads.stored import parse_range
+from datastore_search.guards import folders
 from datastore_search.models import Resource
 from datastore_search.search import RecordCopy
 from datastore_search.web import caching
@@ -376,7 +377,7 @@ def making(request: pytest.FixtureRequest, settings: Any, monkeypatch: pytest.Mo
     if request.param == "folder":
         monkeypatch.setattr(stored, "create_working_folder", fail)
     elif request.param == "storage":
-        monkeypatch.setattr(stored, "get_upload_storage", FullStorage)
+        monkeypatch.setattr(folders, "get_storage", FullStorage)
     else:
         settings.DATASTORE_SEARCH_MAX_DOWNLOADS_BYTES = 1_000
     monkeypatch.setattr(stored.logger, "disabled", True)

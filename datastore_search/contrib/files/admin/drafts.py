@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import wraps
@@ -62,15 +63,11 @@ def handle_upload(
     form = LoadForm(resource, options, request.POST or None, files, has_file=load is not None)
     if request.method == "POST" and form.is_valid():
         given = {name: form.cleaned_data[name] for name in ("file", "url")}
-        try:
-            if load:
-                drafts.update_draft(load, form.build_options(), **given)
-            else:
-                chosen, user = form.build_options(), request.user
-                load = drafts.create_draft(resource, chosen, user=user, **given)
-            return redirect(_PREVIEW, load.pk)
-        except FileNotStored as error:
-            form.add_error("file", str(error))
+        if load:
+            drafts.update_draft(load, form.build_options(), **given)
+        else:
+            load = drafts.create_draft(resource, form.build_options(), user=request.user, **given)
+        return redirect(_PREVIEW, load.pk)
     title = gettext("Change options") if load else gettext("Load a file")
     context = _build_context(owner, request, resource, title, load) | {
         "form": form,
@@ -191,12 +188,18 @@ def accept_uploads(
             size = measure_body(request)
         except InvalidContentLength as error:
             return HttpResponseBadRequest(str(error))
+        refusal, status = str(UploadTooLarge(most=filesizeformat(conf.MAX_UPLOAD_BYTES))), 413
         if size <= conf.MAX_UPLOAD_BYTES + MAX_SCHEMA_BYTES + MAX_OPTIONS_BYTES:
-            return protected(request, *args, **kwargs)
-        messages.error(request, str(UploadTooLarge(most=filesizeformat(conf.MAX_UPLOAD_BYTES))))
+            try:
+                request.FILES.keys()  # reads the form, into temporary files
+                return protected(request, *args, **kwargs)
+            except (OSError, FileNotStored):
+                logging.getLogger(__name__).warning("An upload is not stored.", exc_info=True)
+                refusal, status = str(FileNotStored()), 503
+        messages.error(request, refusal)
         request.method = "GET"  # show the form again, without reading the rest
         response = protected(request, *args, **kwargs)
-        response.status_code = 413
+        response.status_code = status
         return response
 
     return receive

@@ -38,6 +38,7 @@ from ....guards.folders import (
     create_working_folder,
     delete_files,
     delete_stray_files,
+    store_file,
 )
 from ....guards.shares import Client
 from ....messages.availability import ClientDisconnected, TemporarilyUnavailable
@@ -254,15 +255,11 @@ def _make(key: _Key, pk: int) -> None:
                     if not row.update(used_at=timezone.now()):
                         raise _NotStoredError
                     reported_at = monotonic()
-        is_stored = False
-        try:
-            with path.open("rb") as made:
-                name = get_upload_storage().save(name, File(made))
-            values = {"size_bytes": size_bytes, "digest": digest.hexdigest()}
-            is_stored = bool(row.update(file=name, used_at=timezone.now(), **values))
-        finally:
-            if not is_stored:
-                delete_files([name])
+        with path.open("rb") as made:
+            name = store_file(name, File(made))
+        values = {"size_bytes": size_bytes, "digest": digest.hexdigest()}
+        if not row.update(file=name, used_at=timezone.now(), **values):
+            delete_files([name])
     _discard(_OUTDATED, resource=key.resource_id)
     _evict()
 
