@@ -676,11 +676,9 @@ class ActionParameters(serializers.Serializer[Any]):
 
     def to_internal_value(self, data: Mapping[str, object]) -> dict[str, object]:
         """Refuse unknown names and texts that cannot be stored, then parse each parameter."""
-        errors: dict[str, list[str]] = {
-            name: [str(self.error_messages["character"])]
-            for name, value in data.items()
-            if name in self.fields and name not in self.unchecked and not is_storable(value)
-        }
+        character = [str(self.error_messages["character"])]
+        checked = [name for name in data if name in self.fields and name not in self.unchecked]
+        errors = {name: character for name in checked if not is_storable(data[name])}
         others = [name for name in data if name not in self.fields]
         if "callback" in others and not self.accepts_others:
             others.remove("callback")
@@ -696,6 +694,10 @@ class ActionParameters(serializers.Serializer[Any]):
             )
         except serializers.ValidationError as error:
             errors = {**cast("dict[str, list[str]]", error.detail), **errors}
+        for name in checked:  # a text may be JSON, with other texts in it
+            parsed = values.get(str(self.fields[name].source))
+            if isinstance(data[name], str) and not is_storable(parsed):
+                errors[name] = character
         if self.needed and not [name for name in self.needed if data.get(name) not in _ABSENT]:
             errors[self.needed[0]] = [str(self.error_messages["missing"])]
         if not errors:

@@ -207,7 +207,7 @@ def is_storable(value: object) -> bool:
             texts.append(each)
         elif isinstance(each, Mapping):
             left += [*each, *each.values()]
-        elif isinstance(each, list):
+        elif isinstance(each, list | tuple):
             left += each
     try:
         return b"\0" not in "".join(texts).encode()

@@ -29,6 +29,8 @@ from ..builders import (
     make_writer_token,
 )
 
+CHARACTER = "The text contains a character that cannot be stored."
+
 TABLE = {"fields": [{"id": "a", "type": "int4"}], "records": [{"a": 1}]}
 
 
@@ -149,6 +151,9 @@ def test_nested_values_may_be_text(client: Client, token: str) -> None:
         ({"name": "new", "license_id": "l" * 201}, "license_id", "At most 200 characters."),
         ({"name": "new", "own": "x" * MAX_MEMBERS_BYTES}, "__extras", None),
         ({"name": "new", "own": "\0"}, "__extras", None),
+        ({"name": "new", "tags": '["\\u0000"]'}, "tags", CHARACTER),
+        ({"name": "new", "groups": '["\\ud800"]'}, "groups", CHARACTER),
+        ({"name": "new", "extras": '[{"key": "a", "value": "\\u0000"}]'}, "extras", CHARACTER),
     ],
 )
 @pytest.mark.usefixtures("gauges")

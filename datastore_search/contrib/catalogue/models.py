@@ -131,7 +131,8 @@ def build_organization(publisher: str) -> Organization:
 
 
 def build_id(name: str) -> str:
-    return str(uuid.uuid5(_NAMESPACE, name))
+    """Build an id, also of a text that cannot be stored, which is refused later."""
+    return str(uuid.uuid5(_NAMESPACE, name.encode(errors="replace").decode()))
 
 
 class MemberGroup(models.Model):

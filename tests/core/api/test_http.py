@@ -242,6 +242,25 @@ def test_json_that_is_percent_encoded_is_read(client: Client, resource: Resource
     assert get_ids(client.post(ACTION, f"%{body}", content_type=FORM)) == [1]
 
 
+@pytest.mark.parametrize(
+    ("action", "name", "text"),
+    [
+        ("datastore_search", "filters", '{"code": "\\u0000"}'),
+        ("datastore_search", "q", '{"code": "\\ud800"}'),
+        ("package_search", "facet.field", '["\\ud800"]'),
+    ],
+)
+def test_json_in_a_text_has_no_character_that_cannot_be_stored(
+    client: Client, resource: Resource, action: str, name: str, text: str
+) -> None:
+    named = {"resource_id": str(resource.pk)} if action == "datastore_search" else {}
+
+    response = client.get(f"/en/api/3/action/{action}", {**named, name: text})
+
+    error = check_error(response, 409, "Validation Error")
+    assert error == {name: ["The text contains a character that cannot be stored."]}
+
+
 @pytest.mark.parametrize("name", ["upload", "q", "filters"])
 def test_a_file_is_refused_by_its_name(client: Client, resource: Resource, name: str) -> None:
     file = SimpleUploadedFile("new.csv", b"code\n009\n", "text/csv")
