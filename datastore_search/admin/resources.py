@@ -128,6 +128,7 @@ class ResourceAdmin(ResourcePermissions, ViewableAdmin):
     changeform_view = _limit_lock_waits(ViewableAdmin.changeform_view)
     delete_view = _limit_lock_waits(ViewableAdmin.delete_view)
     changelist_view = _limit_lock_waits(ViewableAdmin.changelist_view)
+    history_view = _limit_lock_waits(ViewableAdmin.history_view)
 
     def get_urls(self) -> list[URLPattern]:
         added = [

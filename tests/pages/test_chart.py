@@ -615,6 +615,29 @@ def test_a_bar_leads_to_texts_of_its_own_case_and_to_empty_ones(client: Client, 
     assert "1–2 of 2" in extract_text(client.get(f"/en/datastore/{resource.pk}/{link}"))
 
 
+@pytest.mark.parametrize(
+    ("kind", "ends", "step"),
+    [
+        ("date", ("1450-03-01", "2000-03-01"), ", per decade"),
+        # A day far away often stands for no end.
+        ("date", ("2000-03-01", "9999-12-31"), ""),
+        ("timestamp", ("2000-03-01 10:30", "9999-12-31 23:59"), ""),
+    ],
+)
+def test_days_of_too_many_years_have_longer_steps_or_each_its_own(
+    client: Client, db: None, kind: str, ends: tuple[str, str], step: str
+) -> None:
+    first, last = ends
+    rows = "".join(f"{'ab'[n % 2]},{last if n % 3 else first}\n" for n in range(60))
+    resource = make_loaded_resource(f"kind,built\n{rows}", types={"built": kind})
+
+    for query in {"by": "built"}, {}:
+        response = open_chart(client, resource, query)
+        assert response.status_code == 200
+        assert f"Number of records by built{step}" in extract_text(response)
+    assert client.get(f"/en/datastore/{resource.pk}/compare/").status_code == 200
+
+
 def test_longer_steps_are_drawn_where_there_are_too_many_or_they_are_refused(
     client: Client, survey: Resource, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -103,6 +103,21 @@ def test_a_common_value_leads_to_its_records(db: None) -> None:
         assert "1–3 of 3" in extract_text(found)
 
 
+def test_common_values_of_another_case_and_empty_ones_lead_to_their_own_records(db: None) -> None:
+    rows = "lake,\n" * 7 + "Lake,1\n" * 5 + '"",1\n' * 3 + ",1\n" * 8
+    resource = load_new_resource(f"kind,n\n{rows}")
+
+    page = Client().get(f"/en/datastore/{resource.pk}/about/").content.decode()
+
+    found = re.findall(r'href="\.\./(\?[^"]*)"><bdi>(.*?)</bdi></a><i.*?<span>(\d+)<', page)
+    shown = ["lake", "Lake", "&quot;&quot;", "empty"]
+    assert [label for _link, label, _count in found][:4] == shown
+    for link, _label, count in found[:4]:
+        response = Client().get(f"/en/datastore/{resource.pk}/{html.unescape(link)}", follow=True)
+        assert f"of {count} " in extract_text(response)
+    assert "35 % empty" in extract_text(Client().get(f"/en/datastore/{resource.pk}/about/"))
+
+
 def test_a_heading_has_a_histogram_and_leads_to_the_statistics(db: None) -> None:
     resource = load_new_resource("a,n\n" + "".join(f"x,{n}\n" for n in range(40)))
 

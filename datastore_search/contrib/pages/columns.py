@@ -17,7 +17,6 @@ from functools import partial
 from operator import attrgetter
 from typing import Any
 
-from django.utils.formats import number_format
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
@@ -27,8 +26,8 @@ from ...messages.parameters import UnknownField
 from ...messages.texts import format_count, show_bidi_controls
 from ...models import Resource
 from ...search import ConsistentRead, Profiles, find_profiles
-from .question import PAGE_SIZES, PageQuery, QueryString
-from .values import Phrase, format_number, format_value, mark_text, shorten_number
+from .question import PAGE_SIZES, PageQuery, QueryString, write_filters
+from .values import Phrase, format_number, format_value, has_variants, mark_text, shorten_number
 
 #: Columns that a page shows at once: fewer where it has more records than it has by default, so
 #: that its HTML stays small.
@@ -389,9 +388,6 @@ MAX_BARS = 5
 #: A profile cuts values to this length.
 MAX_PROFILED_LENGTH = 100
 
-#: A share of at least this has no decimals: two figures are enough.
-_WHOLE_PERCENT = 10
-
 #: Means below this are written without an exponent.
 _MIN_EXPONENT_MEAN = 1e15
 
@@ -449,19 +445,23 @@ def describe_fields(columns: Sequence[Column], profiles: Profiles) -> list[Field
         count, nulls, distinct = profile["count"], profile["nulls"], profile["distinct"]
         bars, facts = [], []
         histogram = draw_histogram(column, profile.get("histogram"))
-        for each in () if histogram else profile.get("top", ())[:MAX_BARS]:
+        top = () if histogram else profile.get("top", ())
+        is_exact = has_variants([each["value"] for each in top])
+        for each in top[:MAX_BARS]:
             value = each["value"]
             text = value if isinstance(value, str) else json.dumps(value).removesuffix(".0")
             is_cut = isinstance(value, Mapping | list) or len(str(value)) >= MAX_PROFILED_LENGTH
-            link = "" if is_cut else QueryString(((f"field.{column.name}", text),)).link
+            pair = (f"field.{column.name}", text)
+            pair = write_filters([In(column.name, (value,))]) if is_exact or not text else pair
+            link = "" if is_cut else QueryString((pair,)).link
             width = f"{100 * each['count'] / (count + nulls):.4g}"
-            shown = _format_profiled(column, value)
+            shown = _format_profiled(column, value if text.strip() else json.dumps(value))
             bars.append(Bar(shown, format_count(each["count"]), width, link))
         if nulls:
             share = 100 * nulls / (count + nulls)
             link = QueryString(((f"empty.{column.name}", "yes"),)).link
             bars.append(Bar(_("empty"), format_count(nulls), f"{share:.4g}", link, is_empty=True))
-            percent = number_format(max(share, 0.1), 1 if share < _WHOLE_PERCENT else 0)
+            percent = format_number(f"{min(max(share, 0.1), 99):.2g}") if count else "100"
             facts.append(_("%(share)s %% empty") % {"share": percent})
         if profile.get("distinct_is_estimated"):
             two_figures = int(float(f"{distinct:.2g}"))

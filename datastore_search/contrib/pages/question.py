@@ -147,6 +147,10 @@ def build_query_parameters(query: Query) -> dict[str, str]:
     return {name: value for name, value in parameters.items() if value}
 
 
+def write_filters(conditions: Sequence[Condition]) -> Pair:
+    return "filters", dump_json_as_sent(format_filters(conditions))
+
+
 def format_filters(conditions: Sequence[Condition]) -> Mapping[str, Json]:
     """Write conditions as ``parse_filters`` reads them, but not the one of ``geo``."""
     members = [member for each in conditions if (member := _format_condition(each))]

@@ -17,7 +17,7 @@ from django.utils.translation import gettext as _
 
 from ...downloads.dump import choose_headers
 from ...downloads.formats import DumpFormat, formats
-from ...field_types import dump_json_as_sent, field_types
+from ...field_types import field_types
 from ...filters import Comparison
 from ...filters.names import SortKey, format_sort_key, quote_name
 from ...filters.places import find_place_fields
@@ -44,9 +44,9 @@ from .question import (
     PAGE_SIZES,
     PageQuery,
     build_query_parameters,
-    format_filters,
     join_conditions,
     write_change,
+    write_filters,
 )
 from .records import ShownTable, count_records, read_record_table
 from .sections import PageQuestion, Place, Section, build_sections
@@ -255,8 +255,8 @@ def _offer_wider(question: PageQuestion) -> Mapping[str, Any] | None:
         for value in each.values
     ]
     address = query.query_string.remove(*(each.parameter for each in parts))
-    filters = dump_json_as_sent(format_filters((*query.filters, *wider)))
-    return {"link": address.replace("filters", filters).link} if parts else None
+    changed = address.replace(*write_filters((*query.filters, *wider)))
+    return {"link": changed.link} if parts else None
 
 
 SECTIONS = (Section("wider", Place.RESULT, "datastore_search/_wider.html", _offer_wider),)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
@@ -81,6 +81,11 @@ def parse_typed_value(kind: FieldType, text: str) -> str:
 def write_value(value: object) -> str:
     """Write a value as a parameter has it, the same in every language."""
     return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def has_variants(values: Collection[object]) -> bool:
+    """Return whether some texts, each of which is listed once, differ only in their case."""
+    return len({str(value).casefold() for value in values}) < len(values)
 
 
 def _use_ascii_digits(text: str) -> str:

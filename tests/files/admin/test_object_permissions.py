@@ -102,6 +102,7 @@ def test_loads_are_listed_of_the_same_resources_alone(office: Client) -> None:
 
 def test_pages_of_others_are_refused(office: Client, others: list[Resource]) -> None:
     for resource in others:
+        assert office.post(f"{LIST}{resource.pk}/history/").status_code == 403
         for page in ("change/", "history/", "delete/", "load/"):
             assert office.get(f"{LIST}{resource.pk}/{page}").status_code in {302, 403}, page
             assert (

@@ -18,7 +18,6 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from ....downloads.text_rows import disarm
-from ....field_types import dump_json_as_sent
 from ....filters import In
 from ....messages.texts import format_count
 from ....search import ConsistentRead, Query
@@ -26,7 +25,7 @@ from ...analysis.errors import TooManyChartGroups
 from ..drawings import DrawingView, File, Option, QuestionDrawing, list_options
 from ..maps.areas import AreaFigures, read_area_figures
 from ..maps.map import draw_area_map
-from ..question import Pair, QueryString, format_filters
+from ..question import Pair, QueryString, write_filters
 from ..svg import (
     measure_text,
     wrap_text,
@@ -626,21 +625,19 @@ class Chart(QuestionDrawing[ChartQuery, ChartData]):
 
     def link(self, *values: Value) -> str:
         """Link to the records of a mark; empty if an address cannot ask for them."""
-        own: list[Pair] = []
+        question, filters, pairs = self.question, self.filters, list[Pair]()
         for value in values:
             if self.page_path is None or value.conditions is None:
                 return ""
-            own += value.conditions
-        question, filters = self.question, self.filters
-        for name, text in own:
-            operator, _dot, field = name.partition(".")
-            # A field has one of its values, or is empty.
-            if operator in {"field", EXACT} or (operator, text) == ("empty", "yes"):
-                question = question.remove(f"field.{field}", f"empty.{field}")
-            filters += (In(field, (text,)),) if operator == EXACT else ()
+            for name, text in value.conditions:
+                operator, _dot, field = name.partition(".")
+                # A field has one of its values, or is empty.
+                if operator in {"field", EXACT} or (operator, text) == ("empty", "yes"):
+                    question = question.remove(f"field.{field}", f"empty.{field}")
+                filters += (In(field, (text,)),) if operator == EXACT else ()
+                pairs += [(name, text)] if operator != EXACT else []
         if filters != self.filters:
-            question = question.replace("filters", dump_json_as_sent(format_filters(filters)))
-        pairs = (pair for pair in own if not pair[0].startswith(f"{EXACT}."))
+            question = question.replace(*write_filters(filters))
         return f"{self.page_path}{QueryString((*question.pairs, *pairs)).query}"
 
 

@@ -20,7 +20,7 @@ from ...analysis.aggregates import AggregateQuery, Metric, read_aggregate
 from ...analysis.comparison import Compare
 from ...analysis.errors import TooManyChartGroups
 from ...analysis.groups import GroupBy
-from ..columns import Column, FacetKind, list_facet_fields, list_useful
+from ..columns import Column, FacetKind
 from ..drawings import Option
 from ..question import PageQuery, QueryString
 from ..records import parse_record
@@ -31,6 +31,7 @@ from ..values import (
     compose_phrase,
     format_number,
     format_percent,
+    has_variants,
     join_list,
     mark_text,
     shorten_number,
@@ -40,17 +41,16 @@ from .chart import Chart, ChartView, Choices, Heading
 from .chart import Row as TableRow
 from .data import (
     MAX_SERIES,
-    MAX_STEPS,
     ChartData,
     Group,
     Value,
     build_point,
-    find_variants,
     list_values,
     read_figures,
 )
 from .periods import Key
 from .query import (
+    MAX_STEPS,
     ChartParser,
     ChartQuery,
     Form,
@@ -147,7 +147,7 @@ class CompareParser(ChartParser):
         check_choice("by", by, names)
         check_choice("compare", compared, [name for name in names if name != by])
         # Dates come first, and groups of texts.
-        useful = list_useful(list_facet_fields(self.groupable, self._profiles), self._profiles)
+        useful = self._list_useful()
         values = [each.column for each in useful if each.kind is FacetKind.VALUES]
         sides = [each.column for each in useful if each.column.type.has_day]
         sides += [each for each in values if each.type.is_integer]
@@ -222,7 +222,7 @@ def read_sides(read: ConsistentRead, query: Query, over: Grouping) -> dict[str, 
     if total > MAX_STEPS and not over.has_categories:
         raise TooManyChartGroups
     keys, sides = dict.fromkeys(figure.key for figure in figures), dict[str, Value]()
-    over = find_variants(over, keys)
+    over = replace(over, is_exact=has_variants(keys))
     for value in list_values(over, list(keys), figures, "group"):
         # The parameters have no empty text, and steps without records cannot be compared.
         if value.key not in {"", None} and value.key in keys:
@@ -344,8 +344,8 @@ class CompareChart(Chart):
         sides = self.sides[start], self.sides[end]
         self.shown = asked = replace(asked, start=start, end=end, sides=sides)
         self.rows = read_rows(read, query, asked)
-        by = find_variants(asked.by, {row.key for row in self.rows})
-        self.shown = asked = replace(asked, by=by)
+        is_exact = has_variants([row.key for row in self.rows])
+        self.shown = asked = replace(asked, by=replace(asked.by, is_exact=is_exact))
         return build_chart(asked, self.rows)
 
     @property

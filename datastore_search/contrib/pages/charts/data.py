@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from decimal import MAX_EMAX, Context, Decimal
 from functools import reduce
-from typing import cast
+from typing import Any, cast
 
 from django.utils.text import capfirst
 from django.utils.translation import gettext as _
@@ -33,19 +33,19 @@ from ..values import (
     format_percent,
     format_period,
     format_value,
+    has_variants,
     join_list,
     mark_text,
     shorten_number,
     write_value,
 )
 from .periods import Bound, Key, TextPeriods, find_incomplete, list_steps
-from .query import ChartQuery, Form, Grouping, Step, check_choice
+from .query import MAX_STEPS, ChartQuery, Form, Grouping, Step, check_choice
 
 # Figures ------------------------------------------------------------------------------------------
 
-#: Groups of a text that are shown, and steps of other axes or periods.
+#: Groups of a text that are shown.
 MAX_CATEGORIES = 50
-MAX_STEPS = 400
 
 #: Series that a chart shows, or one less and all others.
 MAX_SERIES = 8
@@ -65,11 +65,9 @@ _LENGTHS, _DAY_LENGTH = {"decade": 4, "year": 4, "month": 7, "hour": 16}, 10
 #: What can be drawn: the span of larger doubles may be infinite.
 _MAX_SIZE = Decimal("1e300")
 
-#: The key of all series that are not shown by themselves.
-OTHERS = "\0"
-
-#: In conditions, the operator of a text with its case; an address has it in ``filters``.
-EXACT = "exact"
+#: The key of all series that are not shown by themselves, and the operator of ``filters``, which
+#: compare texts with their case.
+OTHERS, EXACT = "\0", "exact"
 
 #: Sums of numbers keep all digits, of doubles, too.
 _EXACT = Context(prec=1_000, Emax=MAX_EMAX)
@@ -369,22 +367,16 @@ def _choose_series(
 
 def _find_text_periods(chart: ChartQuery, rows: Sequence[Figure]) -> ChartQuery:
     """Find whether texts sort like time; lines need an order."""
-    by, split = find_variants(chart.by, {row.key for row in rows}), chart.split
-    if by.column.type.is_text:
-        by = replace(by, periods=TextPeriods.find({row.key for row in rows}))
-    if split and split.column.type.is_text:
-        split = find_variants(split, {row.series for row in rows})
-        split = replace(split, periods=TextPeriods.find({row.series for row in rows}))
-    chart = replace(chart, by=by, split=split)
+    found: dict[str, Any] = {}
+    keys, series = ({getattr(row, name) for row in rows} for name in ("key", "series"))
+    for name, by, texts in ("by", chart.by, keys), ("split", chart.split, series):
+        if by and by.column.type.is_text:
+            periods, is_exact = TextPeriods.find(texts), has_variants(texts)
+            found[name] = replace(by, periods=periods, is_exact=is_exact)
+    chart = replace(chart, **found)
     if chart.form:
         check_choice("as", chart.form, chart.forms)
     return chart
-
-
-def find_variants(by: Grouping, keys: Collection[Key]) -> Grouping:
-    """Find whether some of all texts, each listed once, differ only in their case."""
-    is_exact = by.column.type.is_text and len({str(key).casefold() for key in keys}) < len(keys)
-    return replace(by, is_exact=is_exact)
 
 
 def read_figures(
@@ -474,11 +466,10 @@ def list_values(
                 text = show_bidi_controls(format_value(by.column.type, key))
                 most = _MAX_LEGEND_LENGTH if name == "split" else _MAX_LABEL_LENGTH
                 label = shorten(text, most) if text.strip() else dump_json(text)
-                language, operator = by.column.value_language, "field"
-                if by.is_exact or key == "":
-                    operator = EXACT
-                value = ((f"{operator}.{column}", write_value(key)),)
-                conditions = value if by.step == Step.EACH else None
+                language = by.column.value_language
+                operator = EXACT if by.is_exact or key == "" else "field"
+                value = (f"{operator}.{column}", write_value(key))
+                conditions = (value,) if by.step == Step.EACH else None
             values[key] = Value(
                 key, label, language, conditions, None, by.has_categories or has_order
             )

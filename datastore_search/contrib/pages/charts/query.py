@@ -24,6 +24,7 @@ from ..columns import (
     KEY_NAME,
     USEFUL_VALUES,
     Column,
+    FacetField,
     FacetKind,
     find_kind,
     is_skewed,
@@ -73,9 +74,10 @@ class Form(TextChoices):
 #: Ranges of numbers where the profile proposes no width that ``datastore_aggregate`` takes.
 _BINS, _MIN_WIDTH, _MAX_WIDTH = 20, Decimal("1E-30"), Decimal("1E+30")
 
-#: Days of the periods that an axis and a split may have, if no step is chosen, and their number.
+#: Days of the periods that an axis and a split may have, if no step is chosen, their number, and
+#: the most steps of an axis that is not of texts.
 _DAYS = {"day": 1, "month": 30.5, "quarter": 91.5, "year": 365.25}
-_MAX_PERIODS, _MAX_SPLIT_PERIODS = 62, 8
+_MAX_PERIODS, _MAX_SPLIT_PERIODS, MAX_STEPS = 62, 8, 400
 
 _MAX_PROPOSALS = 6
 
@@ -100,7 +102,7 @@ class Grouping:
     periods: TextPeriods | None = field(default=None, compare=False)
     #: Whether groups are drawn in their order, if that does not depend on the type.
     has_order: bool | None = None
-    #: Whether some texts differ only in their case: links ask for one of them.
+    #: Whether some texts differ only in their case.
     is_exact: bool = field(default=False, compare=False)
 
     @property
@@ -264,8 +266,8 @@ class ChartParser:
         None is by a field that most records lack, or by a text with nearly as many values as
         records.  The figure is a mean where each step of time or category has as many records.
         """
-        profiles, fields = self._profiles, list_facet_fields(self.groupable, self._profiles)
-        fields = [each for each in list_useful(fields, profiles) if not each.is_sparse]
+        profiles = self._profiles
+        fields = [each for each in self._list_useful() if not each.is_sparse]
         fields = [each for each in fields if each.is_guessed or each.kind is not FacetKind.TEXT]
         times = [each.column for each in fields if self._is_time(each.column)]
         others = [each for each in fields if each.column not in times]
@@ -294,6 +296,14 @@ class ChartParser:
             yield self._build("count", None, by)
         for by in reversed(axes) if numbers else ():
             yield self._build("sum", numbers[0], by)
+
+    def _list_useful(self) -> list[FacetField]:
+        """List the fields that charts are proposed by, but moments with too many values to draw."""
+        fields = list_useful(list_facet_fields(self.groupable, self._profiles), self._profiles)
+        many = {name for name, facts in self._profiles.items() if facts["distinct"] > MAX_STEPS}
+        days = [each.column for each in fields if each.column.type.has_day]
+        hidden = [day for day in days if day.name in many and self._group(day).step == Step.EACH]
+        return [each for each in fields if each.column not in hidden]
 
     def _is_time(self, column: Column) -> bool:
         """Return whether values are days, years, or texts that sort like time."""
@@ -350,6 +360,8 @@ class ChartParser:
                     fitting = [name for name in counts if counts[name] <= most]
                     few = (n for n in fitting[::-1] if 1.05 * counts[n] + 1 >= profile["distinct"])
                     step = next(few, (*fitting, "year")[0])
+                    if counts["year"] > MAX_STEPS - 2:  # as up to 9999-12-31, for no end
+                        step = "decade" if counts["year"] < 10 * (MAX_STEPS - 2) else Step.EACH
         if step != Step.RANGES:
             return Grouping(column, GroupBy(column.name, step if step in INTERVALS else ""))
         is_logarithmic = is_skewed(column, profile)
@@ -384,4 +396,4 @@ def suits_step(by: Column, step: str) -> bool:
         return kind.has_day and not (step == "hour" and not kind.is_timestamp)
     if step == Step.RANGES:
         return kind.is_number
-    return step == Step.EACH and not kind.is_timestamp and (kind.is_integer or not kind.is_number)
+    return step == Step.EACH and (kind.is_integer or not kind.is_number)
