@@ -21,8 +21,8 @@ from datastore_search.models import Resource, TableVersion
 from datastore_search.web.tokens import issue_token
 
 from ..builders import act, ask, get_result, make_user
-from ..deployment.loads import load_text
 from ..deployment.portals import check_reads
+from ..files.files import load_text
 
 pytestmark = pytest.mark.usefixtures("portal")
 

@@ -28,8 +28,8 @@ from datastore_search.web.tokens import issue_token
 from ..builders import READING, act, check_error, get_result
 from ..files.builders import get_version_id, load_csv
 from ..files.failures import fails_with
+from ..files.files import load_text
 from .faults import fill_disk, make_read_only, occupy_connections, stop_server, use_small_disk
-from .loads import load_text
 from .portals import empty_portal, use_databases
 
 #: Actions, and what each is sent beside the id of the resource.

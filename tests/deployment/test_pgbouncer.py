@@ -31,9 +31,9 @@ from datastore_search.web.tokens import issue_token
 
 from ..builders import act, ask, check_error, get_result, make_user, receive
 from ..files.builders import get_version_id
+from ..files.files import load_text
 from ..processes import build_database_url
 from ..reader_threads import ReaderThreads
-from .loads import load_text
 from .portals import empty_portal, use_databases
 from .servers import run_pgbouncer
 

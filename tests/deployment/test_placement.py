@@ -27,8 +27,8 @@ from ..core.ckan.test_replay import (  # noqa: F401 - it is collected here, with
     test_ckan_answers_the_same_or_the_difference_is_documented as test_ckan_answers_the_same,
 )
 from ..files.failures import fails_with
+from ..files.files import load_text
 from ..shared import ModuleTransaction
-from .loads import load_text
 
 #: The functions note what they are asked for, and leave the tables where they are.
 _STAND_IN = """

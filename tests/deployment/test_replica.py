@@ -26,7 +26,7 @@ from datastore_search.web.tokens import issue_token
 from ..builders import act, ask, check_error, get_result, make_user
 from ..files.builders import get_version_id
 from ..files.failures import fails_with
-from .loads import load_text
+from ..files.files import load_text
 from .portals import empty_portal, use_databases
 from .routers import ChangingRouter, ReplicaRouter
 

@@ -11,7 +11,7 @@ from django.test import Client
 
 from datastore_search.contrib.files.jobs import LoadOptions, load_file
 from datastore_search.contrib.files.messages import Message
-from datastore_search.contrib.files.models import Load
+from datastore_search.contrib.files.models import Load, Mode
 from datastore_search.models import Resource
 
 from ..builders import ask, get_result
@@ -21,6 +21,7 @@ from .reading import read_in_test_process
 def load_text(
     resource: Resource,
     text: str | bytes,
+    mode: str = Mode.REPLACE,
     *,
     name: str = "file.csv",
     user: Any = None,
@@ -31,7 +32,7 @@ def load_text(
         path = Path(folder) / name
         path.write_bytes(text.encode() if isinstance(text, str) else text)
         with read_in_test_process():
-            load = load_file(resource, path, options=LoadOptions(**options), user=user)
+            load = load_file(resource, path, options=LoadOptions(mode=mode, **options), user=user)
     resource.refresh_from_db()
     load.refresh_from_db()
     return load
