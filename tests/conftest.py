@@ -18,6 +18,7 @@ from django.conf import settings
 from django.core.signals import setting_changed
 from django.db import connection
 from django.db.backends.base.creation import TEST_DATABASE_PREFIX
+from django.test import Client
 from django.utils import translation
 
 from datastore_search.database.tables import drop_record_table, list_record_tables
@@ -25,9 +26,10 @@ from datastore_search.guards import shares
 from datastore_search.models import Resource
 
 from .backends import install_guardian
-from .builders import make_resource
+from .builders import make_resource, make_user
 from .processes import IMMEDIATE, build_database_url
 from .shared import ModuleTransaction, commits, restore_shared_resource
+from .typed import make_resource_of_every_type
 
 # Passwords of tests need no protection; Django's default hash takes a third of a second.
 settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
@@ -49,7 +51,6 @@ settings.TASKS = IMMEDIATE
 
 # The tests of the core run where neither the loader nor a browser is installed.
 pytest_plugins = [
-    "tests.fixtures",
     *(
         ["tests.files.fixtures"]
         if "datastore_search.contrib.files" in settings.INSTALLED_APPS
@@ -247,3 +248,59 @@ def full(monkeypatch: pytest.MonkeyPatch, settings: Any) -> None:
     for _request in range(4):  # as many as may wait of one client
         shares.process_shares._waiting.append(shares._Request(own.key, 0.0))
     shares.process_shares._working.add(shares._Request(own.key, 0.0))
+
+
+# What tests of several apps share ----------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def _hidden(module_transaction: ModuleTransaction) -> Resource:
+    return make_resource(name="hidden", private=True)
+
+
+@pytest.fixture
+def hidden(_hidden: Resource, db: None) -> Resource:
+    """A private resource with the records of ``builders.SURVEY``."""
+    return restore_shared_resource(_hidden) or make_resource(private=True)
+
+
+@pytest.fixture(scope="module")
+def _every_type(module_transaction: ModuleTransaction) -> Resource:
+    return make_resource_of_every_type()
+
+
+@pytest.fixture
+def typed(_every_type: Resource, db: None) -> Resource:
+    """A resource with a field of each type, and a table ``typed`` that holds the same."""
+    return _every_type
+
+
+@pytest.fixture
+def large(transactional_db: None) -> Iterator[Resource]:
+    """A resource whose file is larger than what a connection holds on its way."""
+    rows = "".join(f"{number},{'x' * 10_000}\n" for number in range(4_000))
+    yield make_resource(f"number,text\n{rows}")
+    Resource.objects.all().delete()
+
+
+@pytest.fixture
+def no_small_tables(monkeypatch: pytest.MonkeyPatch) -> None:
+    """New tables have all indexes, however small they are."""
+    monkeypatch.setattr("datastore_search.database.tables.MAX_UNINDEXED_BYTES", -1)
+
+
+@pytest.fixture
+def large_bodies(settings: Any) -> None:
+    """A portal that lets clients without a token send as much as those with one."""
+    settings.DATASTORE_SEARCH_MAX_ANONYMOUS_BODY_BYTES = 2**20
+
+
+@pytest.fixture
+def boss(db: None) -> Any:
+    return make_user("boss", is_staff=True, is_superuser=True)
+
+
+@pytest.fixture
+def staff(client: Client, boss: Any) -> Client:
+    client.force_login(boss)
+    return client

@@ -28,7 +28,7 @@ from datastore_search.writing import open_writer
 from datastore_search.writing.records import Method
 
 from .builders import act, create_resource, make_writer_token
-from .files.files import load_text
+from .files.builders import load_text
 from .test_access import (
     DOORS,
     KINDS,

@@ -16,8 +16,7 @@ from datastore_search.models import Resource, TableVersion
 
 from ..builders import act, make_writer_token
 from ..core.writing.tables import Table
-from ..files.builders import make_loaded_table
-from ..files.files import load_new_resource, load_text
+from ..files.builders import load_new_resource, load_text, make_loaded_table
 
 pytestmark = pytest.mark.needs("files")
 

@@ -22,7 +22,7 @@ from datastore_search.web.tokens import issue_token
 
 from ..builders import act, ask, get_result, make_user
 from ..deployment.portals import check_reads
-from ..files.files import load_text
+from ..files.builders import load_text
 
 pytestmark = pytest.mark.usefixtures("portal")
 

@@ -19,7 +19,7 @@ from datastore_search.models import Resource
 from datastore_search.web.tokens import issue_token
 
 from ..builders import act, check_error, get_result, make_user
-from ..files.files import load_text
+from ..files.builders import load_text
 from .test_cluster import place_on, search, write_csv
 
 pytestmark = pytest.mark.usefixtures("portal")

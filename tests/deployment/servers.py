@@ -17,7 +17,7 @@ from benchmarks.scale.standbys import (
     wait_for_server,
     wait_until,
 )
-from benchmarks.throwaway_postgres import ThrowawayServer
+from benchmarks.throwaway_postgres import ThrowawayServer, run_throwaway_server
 
 __all__ = ["run_own_server", "run_pgbouncer", "wait_until"]
 
@@ -25,13 +25,8 @@ __all__ = ["run_own_server", "run_pgbouncer", "wait_until"]
 @contextmanager
 def run_own_server() -> Iterator[ThrowawayServer]:
     # The server of a test that runs as root is another user, who may not enter pytest's folders.
-    with tempfile.TemporaryDirectory(prefix="own_") as name:
-        Path(name).chmod(0o755)
-        server = ThrowawayServer(Path(name) / "postgres")
-        try:
-            yield server
-        finally:
-            server.stop_immediately()
+    with run_throwaway_server("own_") as (_folder, server):
+        yield server
 
 
 @contextmanager

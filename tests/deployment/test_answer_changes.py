@@ -15,7 +15,7 @@ from datastore_search.models import Resource
 from datastore_search.signals import CATALOGUE_KEY, answers_changed
 
 from ..builders import act, get_result, make_resource, make_user, make_writer_token, receive
-from ..files.files import load_text
+from ..files.builders import load_text
 
 
 def load_file(resource: Resource) -> None:

@@ -26,9 +26,7 @@ from datastore_search.models import Resource
 from datastore_search.web.tokens import issue_token
 
 from ..builders import READING, act, check_error, get_result
-from ..files.builders import get_version_id, load_csv
-from ..files.failures import fails_with
-from ..files.files import load_text
+from ..files.builders import fails_with, get_version_id, load_csv, load_text
 from .faults import fill_disk, make_read_only, occupy_connections, stop_server, use_small_disk
 from .portals import empty_portal, use_databases
 

@@ -30,8 +30,7 @@ from datastore_search.signals import answers_changed
 from datastore_search.web.tokens import issue_token
 
 from ..builders import act, ask, check_error, get_result, make_user, receive
-from ..files.builders import get_version_id
-from ..files.files import load_text
+from ..files.builders import get_version_id, load_text
 from ..processes import build_database_url
 from ..reader_threads import ReaderThreads
 from .portals import empty_portal, use_databases

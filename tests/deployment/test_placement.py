@@ -26,8 +26,7 @@ from ..core.ckan.test_replay import Site
 from ..core.ckan.test_replay import (  # noqa: F401 - it is collected here, with our ``site``
     test_ckan_answers_the_same_or_the_difference_is_documented as test_ckan_answers_the_same,
 )
-from ..files.failures import fails_with
-from ..files.files import load_text
+from ..files.builders import fails_with, load_text
 from ..shared import ModuleTransaction
 
 #: The functions note what they are asked for, and leave the tables where they are.

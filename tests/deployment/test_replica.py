@@ -24,9 +24,7 @@ from datastore_search.models.base import PrimaryManager
 from datastore_search.web.tokens import issue_token
 
 from ..builders import act, ask, check_error, get_result, make_user
-from ..files.builders import get_version_id
-from ..files.failures import fails_with
-from ..files.files import load_text
+from ..files.builders import fails_with, get_version_id, load_text
 from .portals import empty_portal, use_databases
 from .routers import ChangingRouter, ReplicaRouter
 

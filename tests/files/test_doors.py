@@ -24,7 +24,7 @@ from datastore_search.testing import create_resource
 from datastore_search.writing import MAX_INDEXED_VALUE_BYTES, Method, history, open_writer
 
 from ..builders import get_ids, get_record_table, search
-from .files import list_row_errors, load_text, read_records
+from .builders import list_row_errors, load_text, read_records
 
 TYPES = {"code": "text", "name": "text", "count": "int4", "amount": "numeric"}
 STOCK: list[dict[str, Any]] = [

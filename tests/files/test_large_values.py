@@ -19,8 +19,7 @@ from datastore_search.models import Resource
 
 from ..builders import get_ids, get_record_table, make_writer_token, search
 from ..core.writing.tables import Table
-from .failures import fails_with
-from .files import list_row_errors, load_new_resource, load_text
+from .builders import fails_with, list_row_errors, load_new_resource, load_text
 from .formats.staging import render_records, stage_columns
 
 _MB = 2**20

@@ -30,7 +30,7 @@ from datastore_search.contrib.files.types.options import load_options
 from datastore_search.models import Resource
 
 from .admin.forms import FORM, make_file
-from .failures import fails_with
+from .builders import fails_with
 
 REFERENCE = Path(__file__).resolve().parent.parent.parent / "docs" / "reference" / "commands.md"
 

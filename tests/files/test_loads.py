@@ -19,9 +19,13 @@ from datastore_search.database.tables import list_record_tables
 from datastore_search.models import Resource, TableVersion
 
 from ..builders import SURVEY, get_ids, search
-from .builders import load_csv, make_loaded_resource, make_unpublished_version
-from .failures import fails_with
-from .files import read_records
+from .builders import (
+    fails_with,
+    load_csv,
+    make_loaded_resource,
+    make_unpublished_version,
+    read_records,
+)
 
 pytestmark = pytest.mark.usefixtures("no_tables_of_others")
 

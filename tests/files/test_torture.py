@@ -16,7 +16,7 @@ from datastore_search.models import Resource
 
 from ..builders import get_result, search
 from . import torture
-from .files import render_messages
+from .builders import render_messages
 from .reading import read_in_test_process
 from .torture.cases import FILES, Case
 

@@ -16,7 +16,7 @@ from datastore_search.models import Resource
 
 from ..builders import make_writer_token
 from ..core.writing.tables import Table
-from ..files.files import load_new_resource, load_text
+from ..files.builders import load_new_resource, load_text
 from .parsing import extract_text
 
 

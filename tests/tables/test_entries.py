@@ -16,7 +16,7 @@ from datastore_search.downloads.formats import formats
 from datastore_search.downloads.parameters import DumpParameters
 
 from ..builders import describe, make_resource
-from ..files.files import load_new_resource
+from ..files.builders import load_new_resource
 from ..test_docs import REFERENCE, find_table, parse_tables, read_text
 
 PLACES = "name,lat,lon\nriver at Hue,16.46,107.59\nriver at Ha Noi,21.03,105.85\n"

@@ -15,7 +15,7 @@ from datastore_search.field_types import field_types
 from datastore_search.models import Resource
 
 from ..builders import act, get_result
-from ..files.files import load_new_resource
+from ..files.builders import load_new_resource
 from ..test_docs import TYPES, find_table, read_text
 from ..typed import CELLS
 

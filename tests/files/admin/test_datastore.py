@@ -18,7 +18,7 @@ from datastore_search.models import Resource
 
 from ...builders import create_resource, grant, make_user
 from ...core.admin.test_resources import LIST, build_form
-from ..files import load_text
+from ..builders import load_text
 from .forms import list_with_load
 from .test_loading import LOADS
 

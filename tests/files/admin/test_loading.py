@@ -28,8 +28,14 @@ from datastore_search.models import Field, Resource
 
 from ...builders import SURVEY, make_user
 from ...core.admin.test_resources import LIST, build_form, build_inlines
-from ..builders import list_files, load_csv, make_loaded_resource, make_unpublished_version
-from ..files import load_text, render_messages
+from ..builders import (
+    list_files,
+    load_csv,
+    load_text,
+    make_loaded_resource,
+    make_unpublished_version,
+    render_messages,
+)
 from ..torture.cases import FILES
 from .forms import CSV, FORM, make_file
 

@@ -21,7 +21,7 @@ from datastore_search.signals import resource_written
 from datastore_search.writing import Method, open_writer
 
 from ...builders import act, ask, get_result, make_token, make_user
-from ..files import load_text
+from ..builders import load_text
 from .test_loading import LOADS
 
 OLD = "code,name,depth\n1,Red,3\n2,Blue,5\n"

@@ -16,7 +16,7 @@ from datastore_search.contrib.files.formats.staging import Interrupter
 from datastore_search.contrib.files.jobs import LoadOptions
 from datastore_search.contrib.files.messages import LoadFailed
 
-from ..failures import fails_with
+from ..builders import fails_with
 from .bombs import BOMBS
 
 _MB = 2**20

@@ -21,7 +21,7 @@ from datastore_search.contrib.files.formats.staging import ROW_ERRORS, STAGED_RO
 from datastore_search.contrib.files.jobs import LoadOptions
 from datastore_search.contrib.files.messages import BadRow
 
-from ..failures import fails_with
+from ..builders import fails_with
 from .staging import fetch_rows, read_in_process, temporary_staging_area
 
 #: The line, and the cells.

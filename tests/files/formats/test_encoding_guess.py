@@ -13,7 +13,7 @@ from babel import Locale
 from datastore_search.contrib.files.formats.encodings import guess_encoding
 from datastore_search.contrib.files.messages import LoadFailed
 
-from ..failures import fails_with
+from ..builders import fails_with
 
 #: Encodings, and languages that were written in them.
 LANGUAGES = {

@@ -30,8 +30,8 @@ from datastore_search.models import Resource
 
 from ...builders import run_command
 from ..admin.forms import make_file
+from ..builders import fails_with
 from ..contents import build_parquet, build_sheet, save_workbook
-from ..failures import fails_with
 from ..torture.cases import FILES
 from .pipes import PIPES
 

@@ -16,8 +16,8 @@ from datastore_search.contrib.files.formats.process import open_table
 from datastore_search.contrib.files.formats.staging import ROW_ERRORS
 from datastore_search.contrib.files.jobs import LoadOptions
 
+from ..builders import fails_with
 from ..contents import build_geometry, build_geopackage, build_wkb
-from ..failures import fails_with
 from ..torture.cases import FILES
 from .staging import fetch_rows
 

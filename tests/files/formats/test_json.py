@@ -17,7 +17,7 @@ from datastore_search.contrib.files.formats.staging import StagedTable
 from datastore_search.contrib.files.jobs import LoadOptions
 from datastore_search.contrib.files.messages import LoadFailed
 
-from ..failures import fails_with
+from ..builders import fails_with
 from .staging import Errors, Rows, get_read_failure, read_content, temporary_staging_area
 
 

@@ -19,8 +19,8 @@ from datastore_search.contrib.files.formats.parquet import read_parquet
 from datastore_search.contrib.files.formats.process import open_table
 from datastore_search.contrib.files.jobs import LoadOptions
 
+from ..builders import fails_with
 from ..contents import build_parquet
-from ..failures import fails_with
 from ..reading import read_in_test_process
 from .staging import get_read_failure, read_content
 

@@ -29,7 +29,7 @@ from datastore_search.contrib.files.models import Load, LoadState
 from datastore_search.contrib.files.sources.limits import ReadingLimits
 from datastore_search.models import Resource
 
-from ..failures import fails_with
+from ..builders import fails_with
 from .staging import temporary_staging_area
 
 OPTIONS = LoadOptions()

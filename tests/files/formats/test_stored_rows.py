@@ -17,8 +17,8 @@ from datastore_search.contrib.files.publishing import bad_rows, rows
 from datastore_search.contrib.files.types.inference import decide_formats
 from datastore_search.contrib.files.types.options import LoadOptions
 
+from ..builders import fails_with
 from ..contents import build_parquet
-from ..failures import fails_with
 from .staging import fetch_rows, read_in_process, render_records
 from .test_workbooks import build_workbook
 

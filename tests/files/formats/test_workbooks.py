@@ -30,6 +30,7 @@ from datastore_search.contrib.files.formats.workbooks import FORMATTERS, read_wo
 from datastore_search.contrib.files.jobs import LoadOptions
 from datastore_search.contrib.files.messages import LoadFailed
 
+from ..builders import fails_with
 from ..contents import (
     build_ods,
     build_ods_cell,
@@ -39,7 +40,6 @@ from ..contents import (
     edit_archive,
     save_workbook,
 )
-from ..failures import fails_with
 from ..torture.cases import FILES
 from .staging import Errors, Rows, get_read_failure, read_content
 

@@ -48,8 +48,7 @@ from datastore_search.database.tables import list_record_tables
 from datastore_search.models import Resource
 
 from ...processes import DATABASE, wait_until
-from ..builders import list_files, make_loaded_resource
-from ..failures import fails_with
+from ..builders import fails_with, list_files, make_loaded_resource
 
 pytestmark = pytest.mark.usefixtures("no_tables_of_others")
 

@@ -29,7 +29,7 @@ from datastore_search.contrib.files.publishing import plan
 from datastore_search.models import Resource
 
 from ...builders import run_command
-from ..files import read_rows, read_types, render_messages
+from ..builders import read_rows, read_types, render_messages
 from ..sources.server import Server, build_answer
 
 pytestmark = pytest.mark.usefixtures("read_here")

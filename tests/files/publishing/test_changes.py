@@ -7,8 +7,14 @@ import pytest
 from datastore_search.contrib.files.messages import Message, Notice
 from datastore_search.models import Field, Resource
 
-from ..failures import fails_with
-from ..files import load_new_resource, load_text, read_rows, read_types, render_messages
+from ..builders import (
+    fails_with,
+    load_new_resource,
+    load_text,
+    read_rows,
+    read_types,
+    render_messages,
+)
 
 
 @pytest.fixture

@@ -8,8 +8,14 @@ import pytest
 
 from datastore_search.models import Resource
 
-from ..failures import fails_with
-from ..files import list_row_errors, load_new_resource, load_text, read_rows, render_messages
+from ..builders import (
+    fails_with,
+    list_row_errors,
+    load_new_resource,
+    load_text,
+    read_rows,
+    render_messages,
+)
 
 CHANGED = "the value would be returned differently"
 

@@ -20,8 +20,8 @@ from datastore_search.writing.records import RecordTable
 
 from ...builders import make_writer_token
 from ...core.writing.tables import Table
-from ..failures import fails_with
-from ..files import (
+from ..builders import (
+    fails_with,
     list_row_errors,
     load_new_resource,
     load_text,

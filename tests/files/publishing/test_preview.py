@@ -14,8 +14,7 @@ from datastore_search.contrib.files.publishing import preview
 from datastore_search.contrib.files.publishing.preview import Preview, build_preview
 from datastore_search.models import Field, Resource
 
-from ..builders import make_loaded_resource
-from ..files import load_new_resource
+from ..builders import load_new_resource, make_loaded_resource
 
 pytestmark = pytest.mark.usefixtures("read_here")
 

@@ -17,12 +17,12 @@ from datastore_search.database.tables import list_record_tables
 from datastore_search.models import Field, Resource
 
 from ...core.writing.tables import Table
-from ..builders import make_loaded_table
-from ..failures import fails_with
-from ..files import (
+from ..builders import (
+    fails_with,
     list_row_errors,
     load_new_resource,
     load_text,
+    make_loaded_table,
     read_records,
     read_rows,
     render_messages,

@@ -16,7 +16,7 @@ from datastore_search.contrib.files.sources.fetching import (
     resolve_endpoints,
 )
 
-from ..failures import fails_with
+from ..builders import fails_with
 from .server import build_answer, run_server
 
 

@@ -16,7 +16,7 @@ from datastore_search.contrib.files.sources.archives import is_workbook, unpack
 from datastore_search.contrib.files.sources.limits import ReadingLimits
 from datastore_search.guards.folders import create_working_folder
 
-from ..failures import fails_with
+from ..builders import fails_with
 
 PLAIN = b"id,name\n1,Anna\n"
 

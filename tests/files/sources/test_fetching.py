@@ -15,7 +15,7 @@ from datastore_search.contrib.files.messages import LoadFailed
 from datastore_search.contrib.files.sources import fetching
 from datastore_search.contrib.files.sources.fetching import SourceFile, fetch_file
 
-from ..failures import fails_with
+from ..builders import fails_with
 from .server import AUTHORITY, Answer, Server, build_answer, run_server
 
 BODY = b"a,b\n1,2\n"

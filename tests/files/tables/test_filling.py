@@ -21,8 +21,7 @@ from datastore_search.models import Resource
 from datastore_search.writing import Method, open_writer
 
 from ...builders import list_other_connections
-from ..builders import load_csv, make_loaded_resource
-from ..failures import fails_with
+from ..builders import fails_with, load_csv, make_loaded_resource
 
 #: More than a load copies over one connection, as these tests have it.
 ROW_COUNT = 2_345

@@ -18,7 +18,7 @@ from datastore_search.contrib.files.jobs import LoadOptions
 from datastore_search.contrib.files.types.field_formats import field_formats, parse_field_format
 from datastore_search.contrib.files.types.inference import decide_formats
 
-from ..failures import fails_with
+from ..builders import fails_with
 from ..formats.staging import render_records, stage_columns
 from .spellings import (
     PARSERS,

@@ -16,7 +16,7 @@ from datastore_search.contrib.files.types.inference import collect_type_notices,
 from datastore_search.models import Resource
 
 from ...builders import run_command
-from ..files import load_new_resource, read_rows, read_types
+from ..builders import load_new_resource, read_rows, read_types
 from ..formats.staging import read_in_process
 
 EVENTS = "2024-03-08,Schools close\n2024-03-13,Flights stop\n2024-03-15,Borders close\n"

@@ -11,8 +11,7 @@ from datastore_search.contrib.files.jobs import LoadOptions, resolve_options
 from datastore_search.contrib.files.messages import LoadFailed
 from datastore_search.models import Resource
 
-from ..failures import fails_with
-from ..files import load_new_resource, load_text, read_rows, read_types
+from ..builders import fails_with, load_new_resource, load_text, read_rows, read_types
 
 FILE = "day;n;code\n01/02/2024;NA;7\n03/04/2024;5;8\n"
 

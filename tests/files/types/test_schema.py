@@ -12,7 +12,7 @@ from datastore_search.contrib.files.messages import InvalidSchema
 from datastore_search.contrib.files.types.field_formats import parse_field_format
 from datastore_search.contrib.files.types.schema import FieldDescription, parse_table_schema
 
-from ..failures import fails_with
+from ..builders import fails_with
 
 
 def choose_format(**field: Any) -> str:
