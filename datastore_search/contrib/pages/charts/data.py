@@ -371,8 +371,7 @@ def _find_text_periods(chart: ChartQuery, rows: Sequence[Figure]) -> ChartQuery:
     keys, series = ({getattr(row, name) for row in rows} for name in ("key", "series"))
     for name, by, texts in ("by", chart.by, keys), ("split", chart.split, series):
         if by and by.column.type.is_text:
-            periods, is_exact = TextPeriods.find(texts), has_variants(texts)
-            found[name] = replace(by, periods=periods, is_exact=is_exact)
+            found[name] = replace(by, periods=TextPeriods.find(texts), is_exact=has_variants(texts))
     chart = replace(chart, **found)
     if chart.form:
         check_choice("as", chart.form, chart.forms)
@@ -466,10 +465,12 @@ def list_values(
                 text = show_bidi_controls(format_value(by.column.type, key))
                 most = _MAX_LEGEND_LENGTH if name == "split" else _MAX_LABEL_LENGTH
                 label = shorten(text, most) if text.strip() else dump_json(text)
-                language = by.column.value_language
                 operator = EXACT if by.is_exact or key == "" else "field"
-                value = (f"{operator}.{column}", write_value(key))
-                conditions = (value,) if by.step == Step.EACH else None
+                language, pair = (
+                    by.column.value_language,
+                    (f"{operator}.{column}", write_value(key)),
+                )
+                conditions = (pair,) if by.step == Step.EACH else None
             values[key] = Value(
                 key, label, language, conditions, None, by.has_categories or has_order
             )
