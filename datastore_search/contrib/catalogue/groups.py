@@ -192,8 +192,6 @@ def store_group(row: MemberGroup, change: Callable[[], object] | None = None) ->
     """
     Save an organization or a group, and show it in its datasets as it is now.
 
-    A ``change`` is made to the row as it is once it is locked, so that no other one is lost.
-
     Raises: ``ValidationError`` by the names of fields; ``UnknownGroup``; ``WriteBlocked``.
     """
     using = router.db_for_write(MemberGroup)
@@ -209,7 +207,7 @@ def store_group(row: MemberGroup, change: Callable[[], object] | None = None) ->
         is_found = MemberGroup.objects.using(using).select_for_update().filter(pk=row.pk).first()
         if change and not is_found:  # another request has purged it just now
             raise UnknownGroup(group=row.name)
-        if change:
+        if change:  # of the row as it is now: another request may have changed it
             row.refresh_from_db(using)
             change()
         lock_aliases(connections[using])  # one transaction gives names at a time

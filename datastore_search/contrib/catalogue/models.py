@@ -131,7 +131,7 @@ def build_organization(publisher: str) -> Organization:
 
 
 def build_id(name: str) -> str:
-    """Build an id, also of a text that cannot be stored, which is refused later."""
+    # A text that cannot be stored is refused later.
     return str(uuid.uuid5(_NAMESPACE, name.encode(errors="replace").decode()))
 
 

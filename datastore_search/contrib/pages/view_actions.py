@@ -208,12 +208,11 @@ def _resource_view_create(request: Request, sent: Mapping[str, object]) -> Answe
         last = views.aggregate(last=Max("position"))["last"]
         position = 0 if last is None else min(last + 1, MAX_POSITION)  # the admin sets any
         values = {"resource": resource, "position": position, "members": members, **parsed}
-        is_new = False
-        if view_id:  # another request may add a view with this id, to another resource
-            view, is_new = SavedView.objects.get_or_create(pk=view_id, defaults=values)
-        if not is_new:
+        # Another request may add a view with this id, to another resource.
+        made = view_id and SavedView.objects.get_or_create(pk=view_id, defaults=values)
+        if not (made and made[1]):
             raise ValidationError({"id": [_("Must be a UUID that no other view has.")]})
-        return Answer(_describe(view, _find_package_id(request, resource)))
+        return Answer(_describe(made[0], _find_package_id(request, resource)))
 
 
 @build_action(
@@ -227,14 +226,10 @@ def _resource_view_update(request: Request, sent: Mapping[str, object]) -> Answe
     with _change_view(request, parsed.pop("id")) as view:
         view.members, view.query = members, ""
         view.description = "" if "description" in sent else view.description
-        return _save(request, view, parsed)
-
-
-def _save(request: Request, view: SavedView, parsed: Mapping[str, Any]) -> Answer:
-    for name, value in parsed.items():
-        setattr(view, name, value)
-    view.save()
-    return Answer(_describe(view, _find_package_id(request, view.resource)))
+        for name, value in parsed.items():
+            setattr(view, name, value)
+        view.save()
+        return Answer(_describe(view, _find_package_id(request, view.resource)))
 
 
 @build_action(ViewParameters, _("Delete a view of a resource."), is_writing=True)
