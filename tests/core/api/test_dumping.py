@@ -393,7 +393,8 @@ def test_head_has_all_headers_and_reads_no_record(
     assert response.status_code == 200
     assert response.getvalue() == b""
     assert named.pop("Content-Length")  # unknown, as nothing is read
-    response.headers.pop("Last-Modified", None)  # not in the second of the change
+    named.pop("Last-Modified", None)  # none in the second of the change
+    response.headers.pop("Last-Modified", None)
     assert response.headers == named
     assert client.head(build_path(resource), {"limit": "x"}).status_code == 409
     assert client.head(build_path(resource), {"fields": "nope"}).status_code == 409
