@@ -695,8 +695,8 @@ class ActionParameters(serializers.Serializer[Any]):
         except serializers.ValidationError as error:
             errors = {**cast("dict[str, list[str]]", error.detail), **errors}
         for name in checked:  # a text may be JSON, with other texts in it
-            parsed = values.get(str(self.fields[name].source))
-            if isinstance(data[name], str) and not is_storable(parsed):
+            sent, parsed = data[name], values.get(str(self.fields[name].source))
+            if isinstance(sent, str) and parsed is not sent and not is_storable(parsed):
                 errors[name] = character
         if self.needed and not [name for name in self.needed if data.get(name) not in _ABSENT]:
             errors[self.needed[0]] = [str(self.error_messages["missing"])]

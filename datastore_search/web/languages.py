@@ -8,12 +8,7 @@ from pathlib import Path
 from django.conf import settings
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
-from django.utils.translation import (
-    get_language,
-    get_language_bidi,
-    get_language_info,
-    to_language,
-)
+from django.utils.translation import get_language, get_language_bidi, get_language_info, to_language
 
 #: A portal with more languages hardly has texts in all of them: pages then link only to the
 #: languages that this app is translated into.
@@ -58,19 +53,15 @@ def get_own_name(language: str) -> str:
 
 
 def write_attributes(language: str, *, has_direction: bool = True) -> SafeString:
-    """
-    Write ``lang`` of another language than the page's, and ``dir`` if wanted and not the page's.
-
-    A data page has a hundred of them, so one that says nothing new is left out.
-    """
+    """Write ``lang`` of another language than the page's, and ``dir`` if wanted and another."""
     if not is_foreign(language):
         return SafeString("")
-    return _write_attributes(language, "rtl" if get_language_bidi() else "ltr", has_direction)
+    around = "rtl" if get_language_bidi() else "ltr"
+    return _write_attributes(language, around if has_direction else "")
 
 
 @lru_cache(1_000)
-def _write_attributes(language: str, around: str, has_direction: bool) -> SafeString:
-    direction = find_direction(language) if has_direction else around
-    direction = "" if direction == around else direction
-    written = format_html(' dir="{}"', direction) if direction else ""
+def _write_attributes(language: str, around: str) -> SafeString:
+    direction = find_direction(language) if around else ""
+    written = format_html(' dir="{}"', direction) if direction not in {"", around} else ""
     return format_html(' lang="{}"{}', language, written)

@@ -257,9 +257,12 @@ def _make(key: _Key, pk: int) -> None:
                     reported_at = monotonic()
         with path.open("rb") as made:
             name = store_file(name, File(made))
-        values = {"size_bytes": size_bytes, "digest": digest.hexdigest()}
-        if not row.update(file=name, used_at=timezone.now(), **values):
-            delete_files([name])
+        is_kept, values = False, {"size_bytes": size_bytes, "digest": digest.hexdigest()}
+        try:
+            is_kept = bool(row.update(file=name, used_at=timezone.now(), **values))
+        finally:
+            if not is_kept:
+                delete_files([name])
     _discard(_OUTDATED, resource=key.resource_id)
     _evict()
 
