@@ -165,37 +165,41 @@ class _Counting:
                 f"{rows} AS MATERIALIZED (SELECT DISTINCT _id, {self.by} AS element FROM"
                 f" (SELECT _id, unnest({self.elements}) AS element FROM matches)), "
             )
-        by, begins = "element" if self.elements else self.by, ""
+        by, where = "element" if self.elements else self.by, ""
         if prefix := self.facet.prefix:
-            sought = f"lower({quote_text(prefix)})"
-            by, texts = self.column.text, ["lower(text)"]
-            if remove_diacritics(prefix) == prefix:
-                texts.append(f"translate(strip_accents(lower(text)), '{STROKED}', '{PLAIN}')")
-            begins = " OR ".join(f"starts_with({each}, {sought})" for each in texts)
-            begins = f" AND ({begins})"
+            by, sought = self.column.text, f"lower({quote_text(prefix)})"
+            where = f" WHERE starts_with(lower({by}), {sought})"
+            if remove_diacritics(prefix) == prefix:  # letters of one byte have no diacritics
+                plain = f"translate(strip_accents(lower({by})), '{STROKED}', '{PLAIN}')"
+                where += f" OR strlen({by}) > length({by}) AND starts_with({plain}, {sought})"
         return (
             f"{elements}counted{n} AS MATERIALIZED (SELECT {by} AS key,"
             f" CAST({self.text} AS VARCHAR) AS text, count(*) AS number{self.ranked}"
-            f" FROM {rows} GROUP BY {by}),"
-            f" listed{n} AS MATERIALIZED (SELECT * FROM counted{n} WHERE key IS NOT NULL"
-            f" AND number >= {self.facet.min_count}{begins} {self.order} LIMIT {limit})"
+            f" FROM {rows}{where} GROUP BY {by}),"
+            f" listed{n} AS (SELECT * FROM counted{n} WHERE key IS NOT NULL"
+            f" AND number >= {self.facet.min_count} {self.order} LIMIT {limit})"
         )
 
     def select(self, n: int) -> str:
-        """Select the number of the facet, the size of its texts, and what ``render`` takes."""
-        size = f"SELECT coalesce(sum(strlen(text)), 0) FROM listed{n}"
-        values = f"SELECT list([text, CAST(number AS VARCHAR)] {self.order}) FROM listed{n}"
-        nulls = f"SELECT coalesce(sum(number), 0) FROM counted{n} WHERE key IS NULL"
-        listed = f"SELECT coalesce(sum(number), 0) FROM listed{n}"
-        others = f"SELECT sum(number) - ({listed}) FROM counted{n} WHERE key IS NOT NULL"
+        """
+        Select the number of the facet, the size of its texts, and what ``render`` takes.
+
+        There are few subqueries, because DuckDB plans each for longer than it runs.
+        """
+        nulls, others = "of_nulls", "of_values - of_listed"
         if self.elements:
-            nulls = f"SELECT count(*) FROM matches WHERE {self.column.value} IS NULL"
+            nulls = f"(SELECT count(*) FROM matches WHERE {self.column.value} IS NULL)"
             is_other = f"element IS NOT NULL AND element NOT IN (SELECT key FROM listed{n})"
-            others = f"SELECT count(DISTINCT _id) FROM elements{n} WHERE {is_other}"
+            others = f"(SELECT count(DISTINCT _id) FROM elements{n} WHERE {is_other})"
         return (
-            f"SELECT {n} AS n, ({size}), CASE WHEN ({size}) <= {MAX_MEMORY_BYTES} THEN ({values})"
-            f" END, ({nulls}), coalesce(({others}), 0), (SELECT count(key) FROM counted{n}),"
-            " (SELECT number FROM total)"
+            f"SELECT {n} AS n, size, CASE WHEN size <= {MAX_MEMORY_BYTES} THEN texts END,"
+            f" {nulls}, {others}, keys, total.number"
+            " FROM (SELECT coalesce(sum(number) FILTER (key IS NULL), 0) AS of_nulls,"
+            " coalesce(sum(number) FILTER (key IS NOT NULL), 0) AS of_values,"
+            f" count(key) AS keys FROM counted{n}),"
+            " (SELECT coalesce(sum(strlen(text)), 0) AS size,"
+            " coalesce(sum(number), 0) AS of_listed,"
+            f" list([text, CAST(number AS VARCHAR)] {self.order}) AS texts FROM listed{n}), total"
         )
 
     def render(
