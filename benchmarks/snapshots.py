@@ -11,6 +11,7 @@ import argparse
 import random
 import tempfile
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 from statistics import median
 from time import monotonic
@@ -89,12 +90,16 @@ def _time_questions(resource: Resource) -> None:
     from datastore_search.contrib.analysis.engine.source import Source
     from datastore_search.search import Query, with_consistent_read
 
+    numbers = count()
+
     def ask() -> float:
         began = monotonic()
         with_consistent_read(
             resource.pk,
             lambda read: Source(read, Query(limit=None), ["code", "x1"]).fetch(
                 "SELECT c0, median(c1) FROM (SELECT c1 AS c0, c7 AS c1 FROM matches) GROUP BY 1"
+                " HAVING count(*) > ?",
+                next(numbers),  # the answer to the same question is kept
             ),
         )
         return (monotonic() - began) * 1000

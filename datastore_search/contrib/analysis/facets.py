@@ -172,10 +172,11 @@ class _Counting:
             if remove_diacritics(prefix) == prefix:  # letters of one byte have no diacritics
                 plain = f"translate(strip_accents(lower({by})), '{STROKED}', '{PLAIN}')"
                 where += f" OR strlen({by}) > length({by}) AND starts_with({plain}, {sought})"
+        text = "key" if self.text == by else self.text  # DuckDB computes a long text each time
         return (
             f"{elements}counted{n} AS MATERIALIZED (SELECT {by} AS key,"
-            f" CAST({self.text} AS VARCHAR) AS text, count(*) AS number{self.ranked}"
-            f" FROM {rows}{where} GROUP BY {by}),"
+            f" CAST({text} AS VARCHAR) AS text, count(*) AS number{self.ranked}"
+            f" FROM {rows}{where} GROUP BY 1),"
             f" listed{n} AS (SELECT * FROM counted{n} WHERE key IS NOT NULL"
             f" AND number >= {self.facet.min_count} {self.order} LIMIT {limit})"
         )

@@ -14,6 +14,7 @@ from django.db import connection, connections, transaction
 from psycopg import sql
 
 from datastore_search.contrib.analysis.engine import source
+from datastore_search.contrib.analysis.engine.process import engine
 from datastore_search.contrib.analysis.engine.snapshots import make_snapshot
 from datastore_search.contrib.analysis.engine.source import Source
 from datastore_search.contrib.analysis.models import Snapshot
@@ -161,6 +162,28 @@ def test_change(resource: Resource, change: str, is_many: bool) -> None:
         cursor.execute(TOUCH, [resource.pk])
     found, expected = ask_both(resource)
     assert found == expected
+
+
+def test_the_engine_is_asked_once_about_a_version(
+    resource: Resource, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    ask = engine.ask
+
+    def note(tables: Any, statement: str, *rest: Any) -> Any:
+        asked.append(statement)
+        return ask(tables, statement, *rest)
+
+    monkeypatch.setattr(engine, "ask", note)
+    first, expected = ask_both(resource)
+    assert first == expected == ask_both(resource)[0]
+    assert len([each for each in asked if each.endswith(ASKED)]) == 1
+
+    with connection.cursor() as cursor:
+        cursor.execute(CHANGES["delete"].format(get_record_table(resource)))
+        cursor.execute(TOUCH, [resource.pk])
+    second, expected = ask_both(resource)
+    assert second == expected != first
 
 
 def test_a_table_of_large_values_has_a_snapshot(

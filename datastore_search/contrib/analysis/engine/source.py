@@ -7,13 +7,14 @@ the records that have changed since are read.  Everything is of the version that
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import count
 from time import monotonic
-from typing import Any
+from typing import Any, cast
 
 from django.db import connections
 from psycopg import sql
@@ -68,6 +69,11 @@ _numbers = count()
 
 #: The columns of tables that the engine has, or had.
 _columns: BoundedCache[str, Sequence[Column]] = BoundedCache("engine_columns", 1_000)
+
+#: Answers as JSON, by the tables, which are of one version, the statement and its parameters.
+_answers: BoundedCache[str, str] = BoundedCache(
+    "engine_answers", 2_000, max_size=16 * 2**20, max_value_size=2**18, measure=len
+)
 
 
 class NotReady(Exception):
@@ -131,13 +137,18 @@ class Source:
         """
         Run a statement that reads ``matches``, after a WITH; steps of its own begin with a comma.
 
+        The answer of the same question, of the same version, is kept.
+
         Raises: ``QueryTooSlow``; ``EngineUnavailable``; ``ClientDisconnected``; ``StaleVersion``.
         """
         text = f"WITH matches AS (SELECT * FROM {self.relation} WHERE {self.where}) {statement}"
         for _attempt in range(_MAX_ATTEMPTS):
             given, client = [*self.parameters, *parameters], self.read.session.client
+            key = name_table(self.tables, text, given)
+            if kept := _answers.get(key):
+                return cast(list[list[Any]], json.loads(kept))
             try:
-                return engine.ask(self.tables, text, given, self.seconds, client)
+                rows = engine.ask(self.tables, text, given, self.seconds, client)
             except TableClosed:
                 before = self.relation, self.where, self.columns
                 self._open()
@@ -147,6 +158,8 @@ class Source:
                 if self._snapshot is not None:
                     discard(self._snapshot)
                 raise StaleVersion from None
+            _answers.add(key, json.dumps(rows))
+            return rows
         raise EngineUnavailable
 
     def _open(self) -> None:
