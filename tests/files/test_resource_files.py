@@ -25,12 +25,14 @@ from django.urls import reverse
 from django.utils import timezone
 
 from datastore_search.api import uploads as receiving
+from datastore_search.contrib.files.messages import LoadFailed
 from datastore_search.contrib.files.models import Load, LoadState, ResourceFile
 from datastore_search.contrib.files.resource_files import (
     clean_file_name,
     guess_format,
     is_loaded,
 )
+from datastore_search.contrib.files.tables.locks import hold_job_lock
 from datastore_search.guards.folders import delete_abandoned_folders
 from datastore_search.models import Resource
 
@@ -887,6 +889,29 @@ def test_the_file_of_a_resource_is_loaded_again(client: Client, token: str, sett
     assert task["state"] == "pending"
     assert submit(client, made["id"], token).json()["result"] is False  # it waits
     check_error(submit(client, made["id"], ""), 403)
+
+
+@pytest.mark.parametrize("silence", [timedelta(seconds=5), timedelta(minutes=5)])
+def test_a_task_whose_process_was_killed_is_an_error_after_a_minute(
+    client: Client, token: str, silence: timedelta
+) -> None:
+    made = publish(client, token, "a.csv", SMALL)
+    began = timezone.now() - silence
+    values = {"resource_id": made["id"], "state": LoadState.COPYING, "started_at": began}
+    load = Load.objects.create(heartbeat_at=began, **values)
+
+    task, shown = get_result(show_task(client, made["id"], token)), show(client, made["id"], token)
+
+    load.refresh_from_db()
+    assert load.state == LoadState.COPYING  # a read changes nothing
+    if silence < timedelta(minutes=1):
+        assert (task["state"], shown["datastore_load"]["state"]) == ("pending", "copying")
+    else:
+        reason = str(LoadFailed("load.interrupted"))
+        assert (task["state"], json.loads(task["error"])) == ("error", {"message": reason})
+        assert shown["datastore_load"] == {"state": "failed", "error": reason}
+    with hold_job_lock(connections["default"], load.pk):  # it is slow, and lives
+        assert get_result(show_task(client, made["id"]))["state"] == "pending"
 
 
 def test_a_task_of_a_resource_that_is_not_shown_is_for_those_who_may_change_it(

@@ -46,7 +46,7 @@ from ...models import Resource
 from ...search import open_snapshot
 from .conf import conf
 from .formats import list_formats
-from .jobs.cleanup import mark_interrupted_loads
+from .jobs.cleanup import is_interrupted, mark_interrupted_loads
 from .jobs.queue import cancel_loads, create_load, enqueue_load
 from .messages import LoadFailed
 from .models import (
@@ -174,8 +174,12 @@ def _forget_file(resource: Resource, stored: str) -> None:
 
 
 def find_newest_load(resource: Resource) -> Load | None:
+    """Find the newest load; one whose process is gone has failed, though it is not marked yet."""
     loads = Load.objects.filter(resource=resource).exclude(state=LoadState.DRAFT)
-    return loads.order_by("-created_at", "-pk").first()
+    load = loads.order_by("-created_at", "-pk").first()
+    if load is not None and is_interrupted(load):
+        load.state, load.failure = LoadState.FAILED, LoadFailed("load.interrupted").to_json()
+    return load
 
 
 def describe_load(request: Request, resource: Resource) -> Mapping[str, Any]:
