@@ -162,7 +162,8 @@ class _File:
             read_options=self._csv.ReadOptions(
                 column_names=self._schema.names, block_size=len(rows) + 1, use_threads=False
             ),
-            parse_options=self._csv.ParseOptions(newlines_in_values=True),
+            # A line is empty where the only field is null.
+            parse_options=self._csv.ParseOptions(newlines_in_values=True, ignore_empty_lines=False),
             convert_options=self._convert,
         )
         for position in self._nested:
