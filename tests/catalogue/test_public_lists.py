@@ -154,7 +154,7 @@ def test_the_feed_has_the_members_that_atom_requires(
     resource = make_listed_resource(
         "waters",
         title="Waters <b>\u0007& more",
-        description="All\u0001 of them",
+        description="All\u0001 <of> them",
         publisher="Office",
         tags=["a\u0002b"],
     )
@@ -171,7 +171,7 @@ def test_the_feed_has_the_members_that_atom_requires(
         "self": f"http://testserver{FEED}",
     }
     assert entry.findtext("a:title", "", NAMES) == "Waters <b>�& more"
-    assert entry.findtext("a:summary", "", NAMES) == "All� of them"
+    assert entry.findtext("a:summary", "", NAMES) == "All� &lt;of&gt; them"
     assert entry.findtext("a:id", "", NAMES) == build_address(resource)
     assert entry.findtext("a:author/a:name", "", NAMES) == "Office"
     assert [each.get("term") for each in entry.findall("a:category", NAMES)] == ["a�b"]

@@ -227,7 +227,10 @@ class FeedView(PublicListView):
             feed.add_item(
                 title=clean_xml(resource.local_title.text),
                 link=addresses.build_page(resource.pk),
-                description=clean_xml(resource.local_description.text[:MAX_DESCRIPTION_LENGTH]),
+                # Django declares it as HTML.
+                description=escape(
+                    clean_xml(resource.local_description.text[:MAX_DESCRIPTION_LENGTH])
+                ),
                 unique_id=addresses.build_identifier(resource.pk),
                 pubdate=resource.created_at,
                 updateddate=resource.modified_at,
