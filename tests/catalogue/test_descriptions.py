@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
@@ -14,7 +15,7 @@ from django.test import Client
 from datastore_search.contrib.files.types.schema import parse_table_schema
 from datastore_search.models import Field, Resource
 
-from ..builders import make_resource
+from ..builders import act, get_result, make_resource, make_writer_token
 
 
 def build_path(resource: Resource) -> str:
@@ -164,6 +165,42 @@ def test_frictionless_loads_and_validates_a_data_package(
         "Tên, “x”": 'Hà "Nội"',
     }
     assert set(second.to_dict().values()) == {2, None}
+
+
+@pytest.mark.parametrize(
+    ("license_id", "expected", "address"),
+    [
+        ("cc-by", {"name": "cc-by"}, "http://www.opendefinition.org/licenses/cc-by"),
+        ("MIT", {"name": "MIT"}, "https://spdx.org/licenses/MIT"),
+        ("ODC-By-1.0", {"name": "ODC-By-1.0"}, "https://opendatacommons.org/licenses/by/1-0/"),
+        ("notspecified", {"name": "notspecified"}, None),
+        ("other-open", {"name": "other-open"}, None),
+        ("Ask the office", {"name": "Ask-the-office", "title": "Ask the office"}, None),
+    ],
+)
+def test_a_table_is_described_with_what_its_dataset_says(
+    client: Client, db: None, license_id: str, expected: dict[str, str], address: str | None
+) -> None:
+    token = make_writer_token()
+    sent = {"name": "set", "license_id": license_id, "owner_org": "hue", "maintainer": "Desk"}
+    home = get_result(act(client, "package_create", sent, token))["id"]
+    link = {"package_id": home, "url": "ftp://example.org/a.csv"}
+    act(client, "resource_create", link, token)
+    table = {"resource": {"package_id": home}, "fields": [{"id": "a"}]}
+    made = get_result(act(client, "datastore_create", table, token))["resource_id"]
+
+    package = client.get(f"/en/datastore/{made}/datapackage.json").json()
+    page = client.get(f"/en/datastore/{made}/").content.decode()
+    [data] = re.findall(r'<script type="application/ld\+json">(.*)</script>', page)
+    catalog = client.get("/en/datastore/catalog.jsonld").json()["@graph"]
+
+    assert package["licenses"] == [{**expected, **({"path": address} if address else {})}]
+    assert [each["title"] for each in package["contributors"]] == ["hue", "Desk"]
+    assert json.loads(data)["publisher"]["contactPoint"]["name"] == "Desk"
+    assert json.loads(data).get("license") == address
+    files = [each for node in catalog for each in node.get("dcat:distribution", ())]
+    assert {each.get("dct:license", {}).get("@id") for each in files} == {address}
+    assert link["url"] in [each["dcat:accessURL"]["@id"] for each in files]
 
 
 # Links -------------------------------------------------------------------------------------------

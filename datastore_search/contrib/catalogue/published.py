@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass
 from datetime import UTC
 from itertools import accumulate
@@ -30,7 +31,7 @@ from ...messages.texts import BIDI_CONTROLS
 from ...models import Field, Resource, write_translations
 from ...web.addresses import ResourceAddresses, find_path, reverse_in_locale
 from .datasets import find_dataset_of
-from .descriptions import build_url, describe_license
+from .descriptions import METADATA, build_url, describe_license
 from .models import Dataset, get_metadata
 
 #: The length of a description; search engines read no more.
@@ -38,6 +39,9 @@ MAX_DESCRIPTION_LENGTH: Final = 5_000
 
 #: Characters that an IRI cannot contain, in any notation (RFC 3987; Turtle, ``IRIREF``).
 _NOT_IN_IRI: Final = re.compile(r'[\x00-\x20<>"{}|\\^`\x7f]')
+
+#: ``CC-BY-4.0`` or ``MIT``; an own word, or one of CKAN such as ``notspecified``, has no address.
+_SPDX_ID: Final = re.compile(r"[A-Z]+|(?=.*[0-9])[A-Za-z0-9.+-]+")
 
 
 class ListPage(NamedTuple):
@@ -72,16 +76,30 @@ class PublishedResource:
 
 def build_license_address(license_id: str) -> str:
     _title, address, _is_open = describe_license(license_id)
-    is_spdx_id = license_id and " " not in license_id
+    is_spdx_id = _SPDX_ID.fullmatch(license_id)
     return quote_iri(address or (f"https://spdx.org/licenses/{license_id}" if is_spdx_id else ""))
 
 
 def find_address(source: str) -> str:
-    return quote_iri(source) if source.startswith(("https://", "http://")) else ""
+    is_address = source.lower().startswith(("https://", "http://", "ftp://"))
+    return quote_iri(source) if is_address else ""
 
 
 def quote_iri(address: str) -> str:
     return _NOT_IN_IRI.sub(lambda match: quote(match[0]), address)
+
+
+def complete_metadata(resource: Resource) -> Dataset:
+    """Copy the metadata of a resource; what it lacks is that of its dataset, and its owner."""
+    metadata = get_metadata(resource)
+    if not (metadata.part_of_id or metadata.owner_org_id):
+        return metadata
+    shown, dataset = copy(metadata), metadata.part_of or metadata
+    for name in METADATA:
+        setattr(shown, name, getattr(shown, name) or getattr(dataset, name))
+    if not shown.publisher and dataset.owner:
+        shown.publisher = dataset.owner.shown_title
+    return shown
 
 
 def drop_empty(members: dict[str, Any]) -> dict[str, Any]:
@@ -151,7 +169,7 @@ PROFILE: Final = "https://datapackage.org/profiles/2.0/datapackage.json"
 
 def build_data_package(published: PublishedResource) -> dict[str, Any]:
     """Build the descriptor: plain texts with their translations, and the dump in CSV as table."""
-    resource, metadata = published.resource, get_metadata(published.resource)
+    resource, metadata = published.resource, complete_metadata(published.resource)
     name = resource.name.lower()
     address = next((file.address for file in published.files if file.format == "csv"), "")
     names = {"title": "title", "description": "description"}
@@ -172,8 +190,10 @@ def build_data_package(published: PublishedResource) -> dict[str, Any]:
         "encoding": "utf-8",
         "schema": build_table_schema(resource),
     }
+    license_name = re.sub(r"[^A-Za-z0-9._-]+", "-", metadata.license)
     license_ = {
-        "name": "" if "/" in metadata.license else metadata.license,
+        "name": "" if "/" in metadata.license else license_name,
+        "title": "" if metadata.license == license_name else metadata.license,
         "path": build_license_address(metadata.license),
     }
     contributors: list[dict[str, Any]] = []
@@ -240,7 +260,7 @@ def _describe_catalogue(request: HttpRequest) -> dict[str, Any]:
 def describe_resource(request: HttpRequest, resource: Resource) -> SafeString:
     """Describe a resource, whose fields have been read, and the dataset that it is part of."""
     published = add_addresses(resource, ResourceAddresses(request))
-    metadata, version = get_metadata(resource), resource.table_version
+    metadata, version = complete_metadata(resource), resource.table_version
     language, fields = resource.content_language, resource.schema
     catalogue = _describe_catalogue(request)
     del catalogue["@context"]
@@ -254,7 +274,7 @@ def describe_resource(request: HttpRequest, resource: Resource) -> SafeString:
     sizes = (len(json.dumps(each, ensure_ascii=False).encode()) for each in described)
     described = described[: sum(total <= MAX_FIELDS_BYTES for total in accumulate(sizes))]
     contact = drop_empty({"name": metadata.contact, "email": metadata.contact_email})
-    publisher = parent.get("creator")
+    publisher: dict[str, Any] = {}
     if metadata.publisher:
         publisher = {"@type": "Organization", "name": metadata.publisher}
         if contact:
@@ -270,7 +290,7 @@ def describe_resource(request: HttpRequest, resource: Resource) -> SafeString:
             "description": _describe_at_length(published, fields[: len(described)]),
             "url": published.page,
             "identifier": str(resource.pk),
-            "license": build_license_address(metadata.license) or parent.get("license"),
+            "license": build_license_address(metadata.license),
             "creator": publisher,
             "publisher": publisher,
             "keywords": sorted(metadata.tags),

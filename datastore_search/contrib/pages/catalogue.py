@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from copy import copy
 from datetime import date
 from http import HTTPStatus
 from typing import Any, cast
@@ -37,10 +36,11 @@ from ..catalogue.datasets import (
     count_facets,
     open_readable_datasets,
 )
-from ..catalogue.descriptions import METADATA, build_url, describe_license, get_metadata_field
-from ..catalogue.models import Dataset, get_metadata
+from ..catalogue.descriptions import build_url, describe_license, get_metadata_field
+from ..catalogue.models import get_metadata
 from ..catalogue.published import (
     build_catalogue_links,
+    complete_metadata,
     describe_catalogue,
     describe_resource,
     find_address,
@@ -99,19 +99,6 @@ def _show_facts(question: PageQuestion) -> Mapping[str, Any] | None:
         if text
     ]
     return {"facts": facts} if facts else None
-
-
-def complete_metadata(resource: Resource) -> Dataset:
-    """Copy the metadata of a resource; what it lacks is that of its dataset, and its owner."""
-    metadata = get_metadata(resource)
-    if not (metadata.part_of_id or metadata.owner_org_id):
-        return metadata
-    shown, dataset = copy(metadata), metadata.part_of or metadata
-    for name in METADATA:
-        setattr(shown, name, getattr(shown, name) or getattr(dataset, name))
-    if not shown.publisher and dataset.owner:
-        shown.publisher = dataset.owner.shown_title
-    return shown
 
 
 def _show_origin(question: PageQuestion) -> Mapping[str, Any] | None:
