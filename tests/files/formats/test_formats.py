@@ -184,6 +184,18 @@ def test_a_format_that_is_not_read_is_named(tmp_path: Path, each: InputFormat) -
         pass
 
 
+@pytest.mark.parametrize(
+    "start",
+    ["<!-- cached\n--> <html><p>Sign in", '<div class="error">Busy</div>', "<TABLE><tr><td>1"],
+)
+def test_a_part_of_a_page_is_no_csv(tmp_path: Path, start: str) -> None:
+    path = tmp_path / "file.csv"
+    path.write_text(start)
+
+    with fails_with("file.unsupported_format", match="HTML"):
+        detect_format(path, path.name)
+
+
 def test_the_page_of_an_upload_names_the_formats(staff: Client, empty: Resource) -> None:
     page = staff.get(f"/en/admin/datastore_search/resource/{empty.pk}/load/").content.decode()
 

@@ -81,6 +81,11 @@ _SQLITE = b"SQLite format 3\0"
 _PROGRAM, _GEOPACKAGE_PROGRAMS = slice(68, 72), (b"GPKG", b"GP10", b"GP11")
 #: The root of a document of places, which has no DOCTYPE: that could declare entities.
 _ROOT = r"(?>\s|<\?.*?\?>|<!--.*?-->)*+<(?:[\w.-]+:)?%s[\s>]"
+#: A page, or a part of one: some servers call an error, and some programs a table, a CSV.
+_HTML = (
+    r"(?>\s|<!--.*?-->)*+<(!doctype html|html|head|body|title|meta|link|style|script|div|table"
+    r"|form|h1|center)[\s>]"
+)
 #: What a clone has in place of a large file.
 _POINTER = r"version https?://(git-lfs|hawser|git-media)\.|(\.git)?/annex/objects/"
 _NDJSON_SUFFIXES = (".ndjson", ".jsonl", ".jsonlines")
@@ -124,7 +129,7 @@ formats = (
     InputFormat("RTF", _begins(b"{\\rtf")),
     InputFormat("Parquet", _begins(b"PAR1", b"PARE"), ".parquet:read_parquet"),
     InputFormat("Git LFS, git-annex", _matches(_POINTER), refusal="file.pointer"),
-    InputFormat("HTML", _matches(r"<(!doctype html|html|head|body)\b")),
+    InputFormat("HTML", _matches(_HTML, re.IGNORECASE | re.DOTALL)),
     InputFormat("GPX", _matches(_ROOT % "gpx", re.DOTALL), ".geo:read_gpx", "geo"),
     InputFormat("KML", _matches(_ROOT % "kml", re.DOTALL), ".geo:read_kml", "geo"),
     InputFormat("XML", _is_xml, refusal="file.save_as_csv"),
