@@ -87,6 +87,7 @@ def test_a_whole_body_is_a_file(
     "response",
     [
         build_answer(BODY, length=len(BODY) + 1),
+        build_answer(BODY, "Content-Length: 3"),
         build_answer(b"3\r\na,b\r\n5\r\n\n1", "Transfer-Encoding: chunked", length=None),
         build_answer(b"no number\r\n", "Transfer-Encoding: chunked", length=None),
         build_answer(BODY, "Content-Encoding: br"),
@@ -97,7 +98,7 @@ def test_a_whole_body_is_a_file(
         b"",
     ],
     ids=[
-        "shorter than announced", "chunks broken off", "no chunks", "brotli",
+        "shorter than announced", "two lengths", "chunks broken off", "no chunks", "brotli",
         "twice", "another protocol", "many headers", "a long header", "nothing",
     ],
 )  # fmt: skip

@@ -290,7 +290,9 @@ def _read_body(response: HTTPResponse, deadline: float) -> Iterator[bytes]:
     complete or the encoding is not known; ``url.web_page`` for a page for people: a form to sign
     in, or an error.
     """
-    if (response.getheader("Content-Encoding") or "").strip().lower() not in _ENCODINGS:
+    encoding = (response.getheader("Content-Encoding") or "").strip().lower()
+    # Of several lengths the first would cut the file.
+    if encoding not in _ENCODINGS or len({*response.headers.get_all("Content-Length", ())}) > 1:
         raise LoadFailed("url.broken_response")
     may_be_page = "html" in (response.getheader("Content-Type") or "").lower()
     total, done = response.length, 0
