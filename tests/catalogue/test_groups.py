@@ -155,8 +155,10 @@ def test_datasets_show_their_organization_and_groups_as_they_are_now(token: str)
     resource = make_resource(name="lakes", owner_org=MemberGroup.objects.get(name="hue"))
     before = resource.version
 
-    call(token, "organization_patch", id="hue", name="hue-city", title="City of Hue")
-    call(token, "group_patch", id="water", title="Waters")
+    make_resource(name="wells", owner_org=MemberGroup.objects.get(name="hue"), private=True)
+    patched = call(token, "organization_patch", id="hue", name="hue-city", title="City of Hue")
+    assert patched["package_count"] == 2
+    assert call(token, "group_patch", id="water", title="Waters")["package_count"] == 1
 
     for name in ("rivers", "lakes"):
         shown = call("", "package_show", id=name)

@@ -29,7 +29,7 @@ from ...database.statements import RowToLock, begin_write_transaction, lock_alia
 from ...field_types import is_storable
 from ...messages.access import AccessDenied, UnknownResource
 from ...models.object_permissions import has_permission
-from .datasets import Datasets
+from .datasets import Datasets, open_public_datasets
 from .descriptions import describe_group, describe_organization, write_time
 from .models import Dataset, Group, MemberGroup, Organization, Role, build_id
 from .permissions import find_memberships
@@ -301,6 +301,12 @@ def _store(row: MemberGroup, change: Callable[[], object] | None = None) -> None
         raise serializers.ValidationError(messages) from error
 
 
+def _answer(kind: Kind, request: Request, row: MemberGroup) -> Answer:
+    listed = list_groups(open_public_datasets(router.db_for_write(Dataset)), kind)
+    count = next((count for group, count in listed if group.pk == row.pk), 0)
+    return Answer(describe_fully(request, row, count))
+
+
 def _create(kind: Kind, request: Request, sent: Mapping[str, object]) -> Answer:
     if not permits(request, "add"):
         raise build_write_refusal(request, NewGroupDenied)
@@ -319,7 +325,7 @@ def _create(kind: Kind, request: Request, sent: Mapping[str, object]) -> Answer:
         _store(row)
         creator: Any = get_reader(request)
         row.memberships.create(user_id=creator.pk, role=Role.ADMIN)
-    return Answer(describe_fully(request, row))
+    return _answer(kind, request, row)
 
 
 def _change(kind: Kind, request: Request, sent: Mapping[str, Any], *, keeps_extras: bool) -> Answer:
@@ -327,7 +333,7 @@ def _change(kind: Kind, request: Request, sent: Mapping[str, Any], *, keeps_extr
     row = _find_group(request, kind, parsed["id"])
     sent = sent if keeps_extras else {"extras": [], **sent}
     _store(row, partial(_read_members, row, sent, parsed))
-    return Answer(describe_fully(request, row, row.datasets.count()))
+    return _answer(kind, request, row)
 
 
 def _delete(kind: Kind, request: Request, sent: Mapping[str, Any], *, is_purge: bool) -> Answer:
