@@ -187,7 +187,7 @@ class CatalogueOfResources:
     ``members`` are those of a new resource, ``show`` gives a resource as ``resource_show`` does,
     ``find_dataset`` finds and locks the dataset that a new resource is added to, ``place`` puts it
     there, ``store`` stores what it has no columns for, out of the members that were sent and
-    parsed, ``has_name`` says whether a dataset of several resources has a name or an id, and
+    parsed, ``has_name`` says whether a dataset has a name or an id, but for that of a resource, and
     ``check_may_add`` refuses a user who may not add the resource that the members describe, and
     ``is_published`` says whether a resource is part of a published dataset, which decides whether
     it is private.
@@ -200,7 +200,7 @@ class CatalogueOfResources:
     store: Callable[[Request, Resource, Mapping[str, object], Mapping[str, Any]], None] = (
         lambda _request, _resource, _sent, _parsed: None
     )
-    has_name: Callable[[str], bool] = lambda _name: False
+    has_name: Callable[..., bool] = lambda _name, _resource=None: False
     check_may_add: Callable[[Request, Mapping[str, Any]], object] = lambda request, _sent: (
         check_may_write(request, Resource(), "", "add")
     )

@@ -169,6 +169,21 @@ def test_a_dataset_that_cannot_be_made_is_refused_by_member(
     assert Dataset.objects.filter(resource=None).count() == 1
 
 
+def test_an_alias_is_no_name_of_another_dataset(
+    client: Client, token: str, gauges: dict[str, Any]
+) -> None:
+    lone, table = make_listed_resource("lone"), gauges["resources"][1]["id"]
+    sent = {"aliases": ["gauges"], "force": True}
+
+    refused = refuse(client, "datastore_create", {"id": str(lone.pk), **sent}, token)
+    run(client, "datastore_create", {"id": table, **sent}, token)
+    run(client, "package_delete", {"id": "gauges"}, token)
+    run(client, "package_patch", {"id": gauges["id"], "state": "active"}, token)
+
+    assert refused == {"aliases": ["The alias “gauges” is taken."]}
+    assert run(client, "package_show", {"id": "gauges"})["id"] == gauges["id"]
+
+
 def test_an_update_drops_what_it_does_not_name_except_resources(
     client: Client, token: str, gauges: dict[str, Any]
 ) -> None:

@@ -273,7 +273,8 @@ def _check_name(dataset: Dataset, name: str) -> None:
     """Refuse a name that cannot be used, while no other transaction gives names."""
     lock_aliases(connections[router.db_for_write(Dataset)])
     others = Dataset.objects.exclude(pk=dataset.pk).filter(resource=None)
-    is_taken = others.filter(match_dataset_name(name)) or Resource.objects.known_as(name)
+    unrelated = Resource.objects.exclude(dataset__part_of=dataset.pk)
+    is_taken = others.filter(match_dataset_name(name)) or unrelated.known_as(name)
     for is_wrong, reason in (
         (not name, _("Missing value")),
         (not re.fullmatch("[a-z0-9_-]{2,100}", name), _("Must be 2 to 100 of a-z, 0-9, - and _.")),
