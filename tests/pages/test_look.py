@@ -120,7 +120,7 @@ def test_right_to_left_the_menu_of_a_number_and_a_short_description_begin_at_the
         "const right = (name) => document.querySelector(name).getBoundingClientRect().right;"
         "return [[...document.querySelectorAll('thead ul')].map("
         "  (menu) => getComputedStyle(menu).direction),"
-        "  right('#title'), right('.datastore-description p')]"
+        "  right('h1'), right('.datastore-description p')]"
     )
     assert set(directions) == {"rtl"}
     assert description == title

@@ -142,8 +142,11 @@ def test_points_are_titled_by_the_names_of_records(
     csv = "".join(f"{','.join(row)},{10 + at},106\n" for at, row in enumerate(rows))
     resource = make_loaded_resource(f"{columns},lat,lon\n{csv}")
 
-    table = parse_table(open_map(client, resource))
+    response = open_map(client, resource)
+    table = parse_table(response)
 
+    ids = re.findall(r' id="([^"]+)"', response.content.decode())
+    assert len(ids) == len(set(ids))
     assert table[0][0] == title
     expected = values[title].split() if title in values else ["1", "2", "3"]
     assert [row[0] for row in table[1:]] == expected
