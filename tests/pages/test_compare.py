@@ -152,6 +152,18 @@ def test_the_last_complete_periods_are_proposed(client: Client, db: None) -> Non
     assert "2020 is incomplete: the data end on February 15, 2020." in extract_text(chosen)
 
 
+def test_the_last_of_texts_that_sort_like_time_are_proposed(client: Client, db: None) -> None:
+    periods = ["2021/22", "2022/23", "2023/24"]
+    rows = [f"{kind},{period}\n" for kind in "ab" for period in [*periods, *periods[:2]]]
+    resource = make_loaded_resource("kind,period\n" + "".join(rows) + "a,\n")
+
+    response = open_compare(client, resource, {"by": "kind", "compare": "period"})
+
+    choices = re.findall('<option value="([^"]*)"', response.content.decode().split('id="from"')[1])
+    assert parse_table(response)[0][1:3] == periods[1:]
+    assert choices[:4] == [*periods, "~"]
+
+
 def test_periods_without_records_are_not_proposed(client: Client, db: None) -> None:
     days = ["2019-01-03", "2021-01-03", "2023-01-03"]
     resource = make_loaded_resource("kind,day\n" + "".join(f"a,{day}\n" for day in days))

@@ -48,7 +48,7 @@ from .data import (
     list_values,
     read_figures,
 )
-from .periods import Key
+from .periods import Key, TextPeriods
 from .query import (
     MAX_STEPS,
     ChartParser,
@@ -221,9 +221,11 @@ def read_sides(read: ConsistentRead, query: Query, over: Grouping) -> dict[str, 
     figures, total = read_figures(read, query, ChartQuery("count", None, over), MAX_SIDES)
     if total > MAX_STEPS and not over.has_categories:
         raise TooManyChartGroups
-    keys, sides = dict.fromkeys(figure.key for figure in figures), dict[str, Value]()
+    keys, sides = list(dict.fromkeys(figure.key for figure in figures)), dict[str, Value]()
+    if over.column.type.is_text and TextPeriods.find(keys):
+        keys.sort(key=str)
     over = replace(over, is_exact=has_variants(keys))
-    for value in list_values(over, list(keys), figures, "group"):
+    for value in list_values(over, keys, figures, "group"):
         # The parameters have no empty text, and steps without records cannot be compared.
         if value.key not in {"", None} and value.key in keys:
             sides.setdefault(value.code or write_value(value.key), value)
@@ -335,7 +337,8 @@ class CompareChart(Chart):
         names = [name for name, value in self.sides.items() if value.key is not None]
         complete = [name for name in names if not self.sides[name].incomplete]
         names = complete if len(complete) > 1 else names
-        names = names[1::-1] if asked.over.column.type.is_text else names[-2:]
+        is_category = asked.over.column.type.is_text and not TextPeriods.find(names)
+        names = names[1::-1] if is_category else names[-2:]
         proposed = [each for each in names if each not in {asked.start, asked.end}]
         end = asked.end or (proposed.pop() if proposed else "")
         start = asked.start or (proposed.pop() if proposed else "")
