@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from html import unescape
 from typing import Any
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qs, parse_qsl, urlsplit
 
 import pytest
 from django.db import connection, transaction
@@ -531,6 +531,30 @@ def test_staff_save_what_a_page_shows(client: Client, cities: Resource) -> None:
     assert (view.title, view.view_type) == ("Vinh alone", "datatables_view")
     assert view.query == "field.city=Vinh&sort=people+desc"
     assert list_tabs(open_page(client, cities))[0][0] == "Vinh alone"
+
+
+def test_numbers_of_a_saved_view_mean_the_same_in_every_language(
+    client: Client, cities: Resource
+) -> None:
+    client.force_login(make_user("staff", is_staff=True, is_superuser=True))
+    typed = {
+        "to.people": "1.000",
+        "from.year": "2021",
+        "empty.lat": "no",
+        "show": "sum",
+        "page": "2",
+    }
+
+    html = client.get(f"/vi/datastore/{cities.pk}/chart/", typed).content.decode()
+
+    (link,) = re.findall(r'<a href="([^"]*view_type=[^"]*)#', html)
+    (query,) = parse_qs(urlsplit(unescape(link)).query)["query"]
+    assert dict(parse_qsl(query)) == {
+        "from.year": "2021",
+        "empty.lat": "no",
+        "filters": '{"people":{"lte":"1000"}}',
+        "show": "sum",
+    }
 
 
 def test_only_staff_who_may_change_a_resource_can_save_its_views(

@@ -349,6 +349,7 @@ NEAR, PLACE = ("latitude", "longitude", "kilometers"), "place"
 _SINGLE = ("q", "filters", "geo", "limit", "columns", "find")
 _KNOWN = {*_SINGLE, "sort", "fields", "hide", "first", "facet", EMBED}
 _POSITION = re.compile(r"[1-9][0-9]{0,4}")
+_SAME_IN_ALL_LANGUAGES = re.compile(r"-?[0-9]+|[0-9]{4}-[0-9]{2}-[0-9]{2}|true|false")
 
 
 class TooManyConditions(TooManyParameters):
@@ -437,7 +438,12 @@ def list_shared_parameters(query: PageQuery) -> list[Pair]:
 
     Dates and numbers are written as the user's language does, but not in the API's ``filters``.
     """
-    written = [each for each in query.conditions if not field_types[each.field.type].is_text]
+    written = [
+        each
+        for each in query.conditions
+        if not field_types[each.field.type].is_text
+        if each.operator != "empty" and not all(map(_SAME_IN_ALL_LANGUAGES.fullmatch, each.values))
+    ]
     others = query.query_string.remove("filters", *(each.parameter for each in written))
     filters = format_filters((*join_conditions(written), *query.filters))
     return [*others.pairs, *([("filters", dump_json_as_sent(filters))] if filters else [])]

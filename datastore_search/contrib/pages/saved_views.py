@@ -18,7 +18,7 @@ from ...search import ConsistentRead
 from ...web.addresses import find_path
 from .models import MAX_VIEWS, SavedView
 from .page import add_query_string, reverse_first
-from .question import EMBED, PageQueryParser, Pair, clean_parameters
+from .question import EMBED, PageQueryParser, Pair, clean_parameters, list_shared_parameters
 from .sections import PageQuestion
 
 #: Letters of a title on a tab.
@@ -179,5 +179,8 @@ def find_save_address(question: PageQuestion, page: str) -> str:
     path = reverse_first("admin:datastore_search_resource_change", args=[resource.pk])
     if not (types and path and resource.permits(user, "change")):
         return ""
-    initial = [("view_type", types[0]), ("query", urlencode(list_sent(question)))]
+    # Readers of each language see the view.
+    own = [pair for pair in list_sent(question) if pair[0] in VIEW_TYPES[types[0]].own]
+    shared = [pair for pair in list_shared_parameters(question.query) if pair[0] != "page"]
+    initial = [("view_type", types[0]), ("query", urlencode([*shared, *own]))]
     return f"{add_query_string(path, initial)}#saved_views-group"
