@@ -77,28 +77,34 @@
         }
     }
 
+    // The parts of a further condition belong together, by their order.
+    const isPart = (name) => ["field", "op", "value", "end"].includes(name);
+
     /** List what a form sends, without what is empty. */
     function listPairs(form, button) {
         const all = [...new FormData(form, button)];
-        // The parts of a further condition belong together, by their order.
-        const isPart = ([name]) => ["field", "op", "value", "end"].includes(name);
-        const hasParts = all.some((pair) => isPart(pair) && pair[0] !== "op" && pair[1]);
-        return all.filter((pair) => (isPart(pair) ? hasParts : pair[1]));
+        const hasParts = all.some(([name, value]) => isPart(name) && name !== "op" && value);
+        return all.filter(([name, value]) => (isPart(name) ? hasParts : value));
     }
 
     function send(form, button) {
         show(`${form.action}?${new URLSearchParams(listPairs(form, button))}`, true);
     }
 
-    /** Another view is asked for what is typed, too, before it is sent. */
+    /** Another view is asked for what is typed or checked, too, before it is sent or answered. */
     listen("click", ({ target }) => {
         const link = target.closest(".datastore-tabs a");
-        const form = find(`${VIEW} .datastore-search`);
-        const isTyped = (each) => "defaultValue" in each && each.value !== each.defaultValue;
-        if (link && form && [...form.elements].some(isTyped)) {
+        const forms = `${VIEW} :is(.datastore-search, .datastore-facets)`;
+        for (const form of link ? document.querySelectorAll(forms) : []) {
+            const changed = [...form.elements].filter(
+                ({ value, defaultValue = value, checked, defaultChecked }) =>
+                    value !== defaultValue || checked !== defaultChecked,
+            );
+            const names = changed.map(({ name }) => name);
+            const isSent = (name) => names.includes(name) || (isPart(name) && names.some(isPart));
             const sent = new URLSearchParams(link.search);
-            new FormData(form).forEach((_value, name) => sent.delete(name));
-            listPairs(form).forEach((pair) => sent.append(...pair));
+            names.forEach((name) => sent.delete(name));
+            listPairs(form).forEach((pair) => isSent(pair[0]) && sent.append(...pair));
             link.search = sent;
         }
     });
