@@ -190,6 +190,19 @@ def test_what_is_typed_goes_along_to_another_view(browser: Chrome, page: str) ->
     ]
 
 
+def test_what_is_typed_is_asked_with_a_checked_box(browser: Chrome, page: str) -> None:
+    browser.get(f"{page}?q=place")
+    words = find(browser, "#q")
+    words.clear()
+    words.send_keys("Place A")
+
+    check(browser, RIVER)
+
+    wait_until(browser, lambda: "field.kind" in browser.current_url)
+    asked = parse_qsl(urlsplit(browser.current_url).query)
+    assert sorted(asked) == [("field.kind", "river"), ("q", "Place A")]
+
+
 def test_several_conditions_are_added_at_once(browser: Chrome, page: str, axe: str) -> None:
     browser.get(page)
     mark_window(browser)

@@ -9,6 +9,7 @@
     const TYPING_MS = 200;
     const MIN_LETTERS = 3;
     const VIEW = ".datastore-view";
+    const FORMS = `${VIEW} :is(.datastore-search, .datastore-facets)`;
     const PART = ".datastore-facets > details";
     const find = (selector, page = document) => page.querySelector(selector);
     const listen = (name, answer) => document.addEventListener(name, answer);
@@ -87,24 +88,32 @@
         return all.filter(([name, value]) => (isPart(name) ? hasParts : value));
     }
 
-    function send(form, button) {
-        show(`${form.action}?${new URLSearchParams(listPairs(form, button))}`, true);
+    /** Ask also for what is typed or checked in a form, and not yet sent or answered. */
+    function addChanges(sent, form) {
+        const changed = [...form.elements].filter(
+            ({ value, defaultValue = value, checked, defaultChecked }) =>
+                value !== defaultValue || checked !== defaultChecked,
+        );
+        const names = changed.map(({ name }) => name);
+        const isSent = (name) => names.includes(name) || (isPart(name) && names.some(isPart));
+        names.forEach((name) => sent.delete(name));
+        listPairs(form).forEach((pair) => isSent(pair[0]) && sent.append(...pair));
     }
 
-    /** Another view is asked for what is typed or checked, too, before it is sent or answered. */
+    const findForms = () => [...document.querySelectorAll(FORMS)];
+
+    function send(form, button) {
+        const sent = new URLSearchParams(listPairs(form, button));
+        const others = form.matches(FORMS) ? findForms().filter((each) => each !== form) : [];
+        others.forEach((each) => addChanges(sent, each));
+        show(`${form.action}?${sent}`, true);
+    }
+
     listen("click", ({ target }) => {
         const link = target.closest(".datastore-tabs a");
-        const forms = `${VIEW} :is(.datastore-search, .datastore-facets)`;
-        for (const form of link ? document.querySelectorAll(forms) : []) {
-            const changed = [...form.elements].filter(
-                ({ value, defaultValue = value, checked, defaultChecked }) =>
-                    value !== defaultValue || checked !== defaultChecked,
-            );
-            const names = changed.map(({ name }) => name);
-            const isSent = (name) => names.includes(name) || (isPart(name) && names.some(isPart));
+        if (link) {
             const sent = new URLSearchParams(link.search);
-            names.forEach((name) => sent.delete(name));
-            listPairs(form).forEach((pair) => isSent(pair[0]) && sent.append(...pair));
+            findForms().forEach((each) => addChanges(sent, each));
             link.search = sent;
         }
     });
