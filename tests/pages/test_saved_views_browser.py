@@ -48,6 +48,7 @@ def test_staff_save_a_chart_which_readers_see_above_all_records(
         browser.get(page + query)
         take_picture(browser, f"save-{len(title)}")
         click(browser, "Save this view")
+        assert measure_overflow(browser) == 0
         (box,) = [
             each
             for each in browser.find_elements(By.CSS_SELECTOR, "[name^=saved_views][name$=-title]")

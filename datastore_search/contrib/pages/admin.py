@@ -41,8 +41,8 @@ class SavedViewInline(ResourceInline):
     has_add_permission = has_delete_permission = ResourceInline.has_change_permission
     fields = ("position", "title", "description", "view_type", "query")
     formfield_overrides = {
-        models.TextField: {"widget": forms.Textarea(attrs={"rows": 2, "cols": 30})},
-        models.CharField: {"widget": forms.TextInput(attrs={"size": 30})},
+        models.TextField: {"widget": forms.Textarea(attrs={"rows": 2, "cols": 20})},
+        models.CharField: {"widget": forms.TextInput(attrs={"size": 15})},
     }
 
     def get_formset(self, request: HttpRequest, obj: Resource | None = None, **kwargs: Any) -> Any:
