@@ -37,7 +37,7 @@ def test_a_field_is_described_and_its_values_are_counted(db: None) -> None:
     assert get_fields_text(resource) == (
         "Fields Figures of all records"
         " What it is kind · text By law 2 values 4 to 5 characters river 1,200 lake 300"
-        " day date 20 % empty 1 value Jan 1, 2024 to Jan 1, 2024 Jan 1, 2024 1,200 empty 300"
+        " day date 20% empty 1 value Jan 1, 2024 to Jan 1, 2024 Jan 1, 2024 1,200 empty 300"
     )
 
 
@@ -115,7 +115,7 @@ def test_common_values_of_another_case_and_empty_ones_lead_to_their_own_records(
     for link, _label, count in found[:4]:
         response = Client().get(f"/en/datastore/{resource.pk}/{html.unescape(link)}", follow=True)
         assert f"of {count} " in extract_text(response)
-    assert "35 % empty" in extract_text(Client().get(f"/en/datastore/{resource.pk}/about/"))
+    assert "35% empty" in extract_text(Client().get(f"/en/datastore/{resource.pk}/about/"))
 
 
 def test_a_heading_has_a_histogram_and_leads_to_the_statistics(db: None) -> None:

@@ -12,6 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from enum import IntEnum
 from functools import partial
 from operator import attrgetter
@@ -27,7 +28,15 @@ from ...messages.texts import format_count, show_bidi_controls
 from ...models import Resource
 from ...search import ConsistentRead, Profiles, find_profiles
 from .question import PAGE_SIZES, PageQuery, QueryString, write_filters
-from .values import Phrase, format_number, format_value, has_variants, mark_text, shorten_number
+from .values import (
+    Phrase,
+    format_number,
+    format_percent,
+    format_value,
+    has_variants,
+    mark_text,
+    shorten_number,
+)
 
 #: Columns that a page shows at once: fewer where it has more records than it has by default, so
 #: that its HTML stays small.
@@ -461,8 +470,8 @@ def describe_fields(columns: Sequence[Column], profiles: Profiles) -> list[Field
             share = 100 * nulls / (count + nulls)
             link = QueryString(((f"empty.{column.name}", "yes"),)).link
             bars.append(Bar(_("empty"), format_count(nulls), f"{share:.4g}", link, is_empty=True))
-            percent = format_number(f"{min(max(share, 0.1), 99):.2g}") if count else "100"
-            facts.append(_("%(share)s %% empty") % {"share": percent})
+            percent = Decimal(f"{min(max(share, 0.1), 99):.2g}" if count else 100)
+            facts.append(_("%(share)s empty") % {"share": format_percent(percent)})
         if profile.get("distinct_is_estimated"):
             two_figures = int(float(f"{distinct:.2g}"))
             facts.append(_("about %(number)s values") % {"number": format_count(two_figures)})
