@@ -101,11 +101,16 @@ def test_a_text_is_exactly_that_text(client: Client, db: None) -> None:
 
 
 def test_a_number_that_no_double_holds_is_its_text(client: Client, db: None) -> None:
-    resource = make_resource("a\n1e400\n-1e400\n1e-400\n0\n", types={"a": "numeric"})
+    numbers = "1e400,-1e400,1e-400,0", "1.7976931348623157e308"  # a float8, of 17 digits
+    resource = make_resource(
+        "\n".join(["a,b", *(f"{n},{numbers[1]}" for n in numbers[0].split(","))]),
+        types={"a": "numeric", "b": "float8"},
+    )
 
-    _header, *rows = read_rows(request_file(client, resource, "xlsx", fields="a"))
+    _header, *rows = read_rows(request_file(client, resource, "xlsx", fields="a,b"))
 
-    assert rows == [("1" + "0" * 400,), ("-1" + "0" * 400,), ("0." + "0" * 399 + "1",), (0,)]
+    assert [a for a, _b in rows] == ["1" + "0" * 400, "-1" + "0" * 400, "0." + "0" * 399 + "1", 0]
+    assert {float(b) for _a, b in rows if isinstance(b, str)} == {1.7976931348623157e308}
 
 
 def test_more_than_a_sheet_has_is_refused(

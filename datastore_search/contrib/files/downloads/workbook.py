@@ -229,7 +229,7 @@ def _read_number(parse: Callable[[str], Decimal | float], text: str) -> float | 
         not number.is_finite() or len(EXACT.normalize(number).as_tuple().digits) > _MAX_DIGITS
     ):
         return None
-    double = float(number)
+    double = float(f"{float(number):.16G}")  # as xlsxwriter writes it
     # A double has no 1e400 and no 1e-400.
     return double if math.isfinite(double) and bool(double) == bool(number) else None
 
