@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import date, datetime
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from rdflib.namespace import DCAT, DCTERMS, FOAF, RDF, RDFS
 
 from datastore_search.contrib.catalogue.views import FeedView, JsonLdView, SitemapView
 from datastore_search.models import Resource
+from datastore_search.search.reads import descriptions
 
 from ..builders import make_listed_resource
 
@@ -335,3 +337,22 @@ def test_a_list_is_read_by_two_statements_and_304_by_one(
     made.title = "Other waters"
     made.save()
     assert client.get(path, headers={"if-none-match": tag}).status_code == 200
+
+
+def test_times_are_the_same_in_a_portal_without_zones(
+    client: Client, described: Resource, settings: Any
+) -> None:
+    paths = (SITEMAP, FEED, TURTLE, JSON_LD, f"/en/datastore/{described.pk}/")
+
+    def list_times() -> list[list[str]]:
+        contents = [client.get(path).content.decode() for path in paths]
+        contents[-1] = contents[-1].partition("ld+json")[2].partition("</script>")[0]
+        return [re.findall(r"\d{4}-\d\d-\d\dT[^<\"]+", content) for content in contents]
+
+    before = list_times()
+    settings.USE_TZ, settings.TIME_ZONE = False, "Asia/Ho_Chi_Minh"
+    descriptions.clear()
+
+    assert list_times() == before
+    assert all(before)
+    assert client.get(CATALOGUE).status_code == 200

@@ -8,7 +8,7 @@ Publications Office for frequencies and formats; RDF 1.1 Turtle.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, Final
 from urllib.parse import urlencode
 
@@ -209,7 +209,7 @@ def _describe_file(
 def _write_time(moment: datetime | None) -> dict[str, str] | None:
     if moment is None:
         return None
-    return {"@value": moment.isoformat(timespec="seconds"), "@type": "xsd:dateTime"}
+    return {"@value": moment.astimezone(UTC).isoformat(timespec="seconds"), "@type": "xsd:dateTime"}
 
 
 # Turtle: compact names, prefixes, nothing else ----------------------------------------------------

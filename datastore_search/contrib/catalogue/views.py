@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC
 from functools import partial
 from typing import Any, ClassVar
 
@@ -178,7 +179,7 @@ class SitemapView(PublicListView):
             entries.append(_write_page(self.request.build_absolute_uri(catalogue), {}, ""))
         for resource in page.items:
             others = {code: addresses.build("resource", resource.pk, code) for code in codes}
-            modified = resource.modified_at.isoformat(timespec="seconds")
+            modified = resource.modified_at.astimezone(UTC).isoformat(timespec="seconds")
             entries.append(_write_page(addresses.build("resource", resource.pk), others, modified))
         return f"{_START}<urlset {_NAMESPACE} {_XHTML}>{''.join(entries)}</urlset>"
 
@@ -232,8 +233,8 @@ class FeedView(PublicListView):
                     clean_xml(resource.local_description.text[:MAX_DESCRIPTION_LENGTH])
                 ),
                 unique_id=addresses.build_identifier(resource.pk),
-                pubdate=resource.created_at,
-                updateddate=resource.modified_at,
+                pubdate=resource.created_at.astimezone(UTC),
+                updateddate=resource.modified_at.astimezone(UTC),
                 author_name=clean_xml(metadata.publisher) or None,
                 categories=[clean_xml(tag) for tag in metadata.tags],
             )

@@ -277,6 +277,7 @@ def _task_status_show(request: Request, sent: Mapping[str, object]) -> Answer:
             raise UnknownResource(resource=make_printable(name))
     state, error = _STATES.get(LoadState(load.state), "pending"), read_error(request, load)
     moment = load.finished_at or load.heartbeat_at or load.started_at or load.created_at
+    moment = moment.astimezone(UTC).replace(tzinfo=None)
     result = {
         "id": str(load.resource_id),
         "entity_id": str(load.resource_id),
@@ -286,7 +287,7 @@ def _task_status_show(request: Request, sent: Mapping[str, object]) -> Answer:
         "value": json.dumps({"job_id": str(load.pk)}),
         "state": state,
         "error": json.dumps({"message": error} if error else {}),
-        "last_updated": moment.replace(tzinfo=None).isoformat(timespec="microseconds"),
+        "last_updated": moment.isoformat(timespec="microseconds"),
     }
     return Answer(result)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from datetime import date
+from datetime import UTC, date
 from http import HTTPStatus
 from typing import Any, cast
 from urllib.parse import urlencode
@@ -239,7 +239,8 @@ class CatalogueView(PageView):
         bounds, newest = slice(0, MAX_WAYS), [SortTerm("metadata_modified", True), SortTerm("id")]
         changed = []
         for each in datasets.list_page(newest, bounds) if total > MAX_WAYS else ():
-            dataset, day = each.dataset, format_day(localtime(each.modified_at))
+            dataset, moment = each.dataset, each.modified_at
+            day = format_day(localtime(moment.astimezone(UTC))) if moment else ""
             address = f"?{urlencode({'q': dataset.pk})}"
             if dataset.resource:
                 address = reverse_in_locale(self.request, "resource", dataset.resource.pk)
@@ -276,7 +277,7 @@ class CatalogueView(PageView):
             members = get_metadata(resource).members or {}
             return {"resource": resource, "address": address, "format": members.get("format") or ""}
         records = version.record_count
-        loaded = version.published_at and localtime(version.published_at)
+        loaded = version.published_at and localtime(version.published_at.astimezone(UTC))
         address, matching = reverse_in_locale(self.request, "resource", resource.pk), ""
         if number := found.get(resource.pk):
             matching = ngettext(

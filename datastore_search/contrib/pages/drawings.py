@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
+from datetime import UTC
 from functools import cached_property
 from http import HTTPStatus
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
@@ -154,7 +155,7 @@ class QuestionDrawing(ABC, Generic[Shown, Data]):
             portal, _language = find_publisher(self.resource)
         names = {"resource": str(self.resource), "portal": portal}
         source = _("Source: %(resource)s, %(portal)s") % names
-        day = format_day(localtime(self.resource.modified_at))
+        day = format_day(localtime(self.resource.modified_at.astimezone(UTC)))
         return [source, _("Last changed on %(date)s") % {"date": day}, self.address]
 
     @cached_property
