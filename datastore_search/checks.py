@@ -12,7 +12,7 @@ from django.apps import apps
 from django.conf import settings
 from django.core.cache.backends.dummy import DummyCache
 from django.core.checks import CheckMessage, Error, Tags, Warning, register
-from django.db import connections, router
+from django.db import connections, router, transaction
 from django.utils.module_loading import import_string
 from rest_framework.settings import api_settings
 
@@ -20,6 +20,7 @@ from .apps import ContribAppConfig
 from .conf import PREFIX, conf, find_settings, list_settings
 from .database.indexes import has_trigrams
 from .database.server import can_fold_case, has_version, measure_locks
+from .database.statements import fetch_value
 from .middleware import LocaleMiddleware
 from .models import IndexKind, Resource
 
@@ -113,6 +114,16 @@ def check_server(databases: Sequence[str] | None = None, **_options: Any) -> Ite
             f" for {room}: pg_dump may fail.",
             hint=f"Set max_locks_per_transaction to {wanted}, and restart PostgreSQL.",
             id="datastore_search.W013",
+        )
+    with transaction.atomic(alias):
+        level = fetch_value(connection, "SHOW transaction_isolation")
+    if level != "read committed":
+        yield Warning(
+            f"Transactions of the database “{alias}” are “{level}”: loads, and writes of several"
+            " clients at once, may fail.",
+            hint="Leave isolation_level in DATABASES, and default_transaction_isolation of the role"
+            " and the database, at “read committed”.",
+            id="datastore_search.W028",
         )
 
 

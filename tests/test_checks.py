@@ -159,6 +159,7 @@ def test_an_unfit_setting_is_found(
         ("checks.has_version", lambda _connection, _version: False, "E002"),
         ("checks.can_fold_case", lambda _connection: False, "W002"),
         ("database.server._LOCKS_OF_A_DUMP", 10**6, "W013"),
+        ("checks.fetch_value", lambda *_args: "serializable", "W028"),
     ],
 )
 def test_an_unfit_database_is_found(
