@@ -36,6 +36,7 @@ from ..guards.rates import check_throttles
 from ..guards.shares import Client
 from ..messages.availability import WriteBlocked
 from ..messages.requests import (
+    FormByGet,
     TrailingSlash,
     UnknownAction,
     UnknownAddress,
@@ -107,7 +108,8 @@ def read_parameters(
     if request.GET or not request.body:
         return _flatten(request.GET)
     if kind and kind != "application/json" and not kind.endswith("+json"):
-        raise UnsupportedContentType(kind=kind)
+        is_form = kind in {"application/x-www-form-urlencoded", "multipart/form-data"}
+        raise FormByGet if is_form else UnsupportedContentType(kind=kind)
     return parse_object(request.body, max_values)
 
 

@@ -67,6 +67,10 @@ class UnsupportedContentType(DatastoreError):
     message = _("The content type “%(kind)s” is not supported. Send JSON or a form.")
 
 
+class FormByGet(UnsupportedContentType):
+    message = _("A form is read by POST only. Send the parameters by POST, or in the address.")
+
+
 class UnsupportedContentEncoding(UnsupportedContentType):
     message = _(
         "The content encoding “%(encoding)s” is not supported. Send the body without compression."

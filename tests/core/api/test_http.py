@@ -144,6 +144,15 @@ def test_another_content_type_is_415_and_named(
     assert kind in check_error(response, 415)["message"]
 
 
+@pytest.mark.parametrize("kind", ["application/x-www-form-urlencoded", "multipart/form-data"])
+def test_a_form_by_get_is_415_and_the_error_says_how_to_send_it(
+    client: Client, db: None, kind: str
+) -> None:
+    response = client.generic("GET", ACTION, "resource_id=a", content_type=kind)
+
+    assert "read by POST only" in check_error(response, 415)["message"]
+
+
 def test_the_accept_header_has_no_influence(client: Client, resource: Resource) -> None:
     for accept in ("text/html", "application/xml;q=0.9", "image/*", "nonsense", ""):
         response = ask(client, text_of(resource, limit=1), Accept=accept)
