@@ -37,7 +37,7 @@ api_urlpatterns = [
     path("api/3/", VersionView.as_view()),
 ]
 dump_urlpatterns = [
-    path("datastore/dump/<path:name>", explain_failures(DumpView.as_view()), name="dump"),
+    path("datastore/dump/<path:name>", explain_failures(DumpView.as_view()), name="dump")
 ]
 # All apps have contributed by now.
 page_urlpatterns = [pattern for name in routes for pattern in import_module(name).urlpatterns]

@@ -394,7 +394,7 @@ class FullTextQueryField(FullTextField):
         ]
     }
     default_error_messages = {
-        "invalid": _("The full-text query must be text, or an object: field → text."),
+        "invalid": _("The full-text query must be text, or an object: field → text.")
     }
 
     def to_internal_value(self, data: object) -> Any:
@@ -504,9 +504,7 @@ class JsonField(ParameterField):
 class FiltersField(JsonField):
     """An object, or a list of objects, or the JSON text of one."""
 
-    default_error_messages = {
-        "invalid": _("Filters must be an object, or a list of objects."),
-    }
+    default_error_messages = {"invalid": _("Filters must be an object, or a list of objects.")}
     component = "filters"
 
     def check(self, data: object) -> Mapping[str, object] | list[object] | None:
@@ -577,7 +575,7 @@ class RecordsField(ObjectsField):
     """Records, at most ``MAX_WRITE_RECORDS`` in one call."""
 
     default_error_messages = {
-        "many": _("There are more than {most} records. Send them in several calls."),
+        "many": _("There are more than {most} records. Send them in several calls.")
     }
     max_items = MAX_WRITE_RECORDS
     is_repeated = False

@@ -66,11 +66,7 @@ open_stored: Hook[OpenStored | None] = Hook("stored downloads", None)
 
 
 def send_stored(
-    request: Request,
-    stored: StoredFile,
-    content_type: str,
-    validators: Validators,
-    client: Client,
+    request: Request, stored: StoredFile, content_type: str, validators: Validators, client: Client
 ) -> HttpResponseBase:
     """
     Send a file, a part of it, or what the conditions of the request ask for: 304, 412, 416.

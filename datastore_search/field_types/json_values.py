@@ -81,10 +81,7 @@ class UnknownNotation(Exception):
 
 
 def parse_values(
-    type_name: str,
-    parse: Callable[[Json], str | None],
-    values_given: Iterable[Json],
-    cast: Cast,
+    type_name: str, parse: Callable[[Json], str | None], values_given: Iterable[Json], cast: Cast
 ) -> list[str | None]:
     """
     Parse values as a type; null stays null.

@@ -10,14 +10,7 @@ from string import whitespace
 
 from django.utils.translation import gettext_lazy as _
 
-from .field_type import (
-    JSON_STRING,
-    SCALAR_OPERATORS,
-    DuckDBTexts,
-    FieldType,
-    Operators,
-    Ordered,
-)
+from .field_type import JSON_STRING, SCALAR_OPERATORS, DuckDBTexts, FieldType, Operators, Ordered
 from .json_values import Json, NotOfType, dump_json, parse_text_value
 
 
@@ -72,13 +65,7 @@ BOOL = FieldType(
         "lower({v}) IN ('true', 'false', 't', 'f', 'yes', 'no', 'y', 'n', '1', '0')",
         "CASE WHEN lower({v}) IN ('true', 't', 'yes', 'y', '1') THEN 'true' ELSE 'false' END",
         # One spelling in the whole field; otherwise the values are words.
-        (
-            (
-                "{v} IN ('true', 'false')",
-                "{v} IN ('True', 'False')",
-                "{v} IN ('TRUE', 'FALSE')",
-            ),
-        ),
+        (("{v} IN ('true', 'false')", "{v} IN ('True', 'False')", "{v} IN ('TRUE', 'FALSE')"),),
     ),
     duckdb_type="BOOLEAN",
     arrow_type="bool",

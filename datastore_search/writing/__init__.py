@@ -69,13 +69,7 @@ from ..models import (
 from ..models.base import report_change
 from ..signals import resource_written
 from .history import record_changes
-from .records import (
-    Method,
-    RecordTable,
-    get_table_id,
-    measure_longest_value,
-    read_records,
-)
+from .records import Method, RecordTable, get_table_id, measure_longest_value, read_records
 from .schema import GivenField, add_fields, change_fields
 
 #: The columns of an index, a limit of PostgreSQL.

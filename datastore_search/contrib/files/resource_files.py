@@ -49,14 +49,7 @@ from .formats import list_formats
 from .jobs.cleanup import is_interrupted, mark_interrupted_loads
 from .jobs.queue import cancel_loads, create_load, enqueue_load
 from .messages import LoadFailed
-from .models import (
-    FINISHED,
-    UPLOADS_FOLDER,
-    Load,
-    LoadState,
-    ResourceFile,
-    delete_unneeded_file,
-)
+from .models import FINISHED, UPLOADS_FOLDER, Load, LoadState, ResourceFile, delete_unneeded_file
 from .types.options import LoadOptions
 
 FOLDER: Final = f"{UPLOADS_FOLDER}/files"

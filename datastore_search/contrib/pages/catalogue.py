@@ -194,10 +194,7 @@ class CatalogueView(PageView):
             found = contents.count(tables) if q else {}
             context: dict[str, Any] = {
                 "entries": [
-                    (
-                        each,
-                        [self._describe_table(table, q, found) for table in each.resources],
-                    )
+                    (each, [self._describe_table(table, q, found) for table in each.resources])
                     for each in listed
                 ],
                 "filters": filters,

@@ -58,10 +58,7 @@ VIEW_TYPES: Mapping[str, ViewType] = {
     "recline_view": _TABLE,
     "recline_grid_view": _TABLE,
     "recline_graph_view": ViewType(
-        "chart",
-        frozenset({"by", "of", "split"}),
-        _OF_CHARTS,
-        {"group": "by", "series": "of"},
+        "chart", frozenset({"by", "of", "split"}), _OF_CHARTS, {"group": "by", "series": "of"}
     ),
     "recline_map_view": _MAP,
     "geojson_view": _MAP,

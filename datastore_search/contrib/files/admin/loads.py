@@ -32,11 +32,7 @@ from ..jobs.queue import copy_load
 from ..messages import LoadFailed
 from ..models import RUNNING, Load, LoadState
 from ..publishing.bad_rows import write_row_error_report
-from ..publishing.versions import (
-    delete_former_version,
-    find_former_version,
-    publish_former_version,
-)
+from ..publishing.versions import delete_former_version, find_former_version, publish_former_version
 from .display import (
     UNLISTED_FIELDS,
     describe_progress,

@@ -60,10 +60,7 @@ _GEOMETRY, _BINARY = "geometry", "OFTBinary"
 
 _WGS_84 = ("EPSG:4326", "EPSG:4979", "OGC:CRS84")
 #: The failures for what DuckDB says of a curve or a surface, and of a text in another encoding.
-_CODES = {
-    "Unsupported geometry type": "geo.curves",
-    "Invalid unicode": "file.unknown_encoding",
-}
+_CODES = {"Unsupported geometry type": "geo.curves", "Invalid unicode": "file.unknown_encoding"}
 #: How the GeoJSON of a shape without coordinates ends, and what is none in it.
 _EMPTY, _NOT_FINITE = '":[]}', re.compile("NaN|Infinity")
 

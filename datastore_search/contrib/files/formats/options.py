@@ -205,7 +205,7 @@ class ReadOptions:
                 _("Read as %(encoding)s: %(words)s"),
                 "readings",
                 r"“(?P<encoding>.*?)” \((?P<words>.*?)\)",
-            ),
+            )
         },
     )
     delimiter: str = option(

@@ -54,11 +54,7 @@ class UnexpectedReadingError(Exception):
 
 @contextmanager
 def open_table(
-    path: Path,
-    options: ReadOptions,
-    *,
-    name: str = "",
-    interrupter: Interrupter | None = None,
+    path: Path, options: ReadOptions, *, name: str = "", interrupter: Interrupter | None = None
 ) -> Iterator[StagedTable]:
     """
     Read a file of any known format, packed or not, into a table that exists during the block.

@@ -276,11 +276,7 @@ class StoredRows:
         return [_select_range(*each) for each in pairwise(sorted({*starts, _END}))]
 
     def select_cells(
-        self,
-        columns: Sequence[str],
-        relation: Composed = STAGED_ROWS,
-        *,
-        has_lines: bool = False,
+        self, columns: Sequence[str], relation: Composed = STAGED_ROWS, *, has_lines: bool = False
     ) -> Composed:
         """
         Build a relation of the cells of some columns that are not null: ``name`` and ``value``.

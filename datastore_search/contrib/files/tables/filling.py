@@ -188,11 +188,7 @@ def _set_next_id(connection: BaseDatabaseWrapper, table_id: int, number: int) ->
 
 
 def create_indexes(
-    connection: BaseDatabaseWrapper,
-    table: NewTable,
-    indexes: Indexes,
-    *,
-    max_connections: int = 1,
+    connection: BaseDatabaseWrapper, table: NewTable, indexes: Indexes, *, max_connections: int = 1
 ) -> None:
     """
     Index a record table and take its statistics.

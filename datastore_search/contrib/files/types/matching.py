@@ -39,10 +39,7 @@ def match_formats(
     declared_types = dict(zip(table.columns, table.declared_types, strict=True))
     groups = {
         # Digits in a field that is declared as text are text.
-        column: (
-            *(_DATE_GROUPS if declared_types[column] == TEXT.name else format_groups),
-            *chosen,
-        )
+        column: (*(_DATE_GROUPS if declared_types[column] == TEXT.name else format_groups), *chosen)
         for column in columns
     }
     first = _test_formats(table, _select_first_rows(table), groups)

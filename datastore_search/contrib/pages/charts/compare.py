@@ -39,15 +39,7 @@ from ..values import (
 )
 from .chart import Chart, ChartView, Choices, Heading
 from .chart import Row as TableRow
-from .data import (
-    MAX_SERIES,
-    ChartData,
-    Group,
-    Value,
-    build_point,
-    list_values,
-    read_figures,
-)
+from .data import MAX_SERIES, ChartData, Group, Value, build_point, list_values, read_figures
 from .periods import Key, TextPeriods
 from .query import (
     MAX_STEPS,

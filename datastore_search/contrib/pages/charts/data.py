@@ -379,12 +379,7 @@ def _find_text_periods(chart: ChartQuery, rows: Sequence[Figure]) -> ChartQuery:
 
 
 def read_figures(
-    read: ConsistentRead,
-    query: Query,
-    chart: ChartQuery,
-    most: int = 0,
-    *,
-    is_lowest: bool = False,
+    read: ConsistentRead, query: Query, chart: ChartQuery, most: int = 0, *, is_lowest: bool = False
 ) -> tuple[list[Figure], int]:
     """
     Read all figures, or some of the largest if there are too many, or the lowest one.
@@ -476,8 +471,7 @@ def list_values(
             )
     if by.group.interval:
         _mark_incomplete(
-            values,
-            [(row.key if name == "group" else row.series, row.spans[name]) for row in rows],
+            values, [(row.key if name == "group" else row.series, row.spans[name]) for row in rows]
         )
     return list(values.values())
 

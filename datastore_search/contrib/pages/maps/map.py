@@ -25,14 +25,7 @@ from ..conf import conf
 from ..drawings import DrawingView, File, Option, QuestionDrawing, list_options
 from ..question import QueryString
 from ..svg import wrap_text, write_coordinate, write_text
-from ..values import (
-    NumberStyle,
-    Phrase,
-    compose_phrase,
-    format_number,
-    mark_text,
-    write_language,
-)
+from ..values import NumberStyle, Phrase, compose_phrase, format_number, mark_text, write_language
 from .areas import AreaFigures, list_layers, read_areas
 from .places import (
     GRID_CELLS,
@@ -413,7 +406,7 @@ class Map(QuestionDrawing[MapQuery, MapData]):
                 (name, label, options, chosen.get(name, ""))
                 for name, label, options in choices
                 if len(options) > 1
-            ],
+            ]
         }
         if not self.shown or not self.data:
             return pages
