@@ -248,7 +248,8 @@ class Operator:
 
     ``order`` is the operator of SQL of one that has a single bound: its range of keys is known
     before records are read.  Only the index of substrings answers an operator that
-    ``counts_as_text``: a query may have few of these.
+    ``counts_as_text``: a query may have few of these.  One that ``finds_others`` finds the records,
+    also with empty cells, that another operator does not.
     """
 
     name: str
@@ -258,14 +259,15 @@ class Operator:
     operand: Operand = Operand.VALUE
     order: LiteralString = ""
     counts_as_text: bool = False
+    finds_others: bool = False
     label: str | Promise = ""
     words_if_false: str | Promise = ""
     label_if_false: str | Promise = ""
     compile_duckdb: DuckDBCompiler = lambda _asked, _field: None
 
     def is_negative(self, operand: object) -> bool:
-        """Return whether it finds the records that another operator does not."""
-        return self.name in _NEGATIVE or (self.name == "isnull" and not operand)
+        """Return whether it finds the records that another operator or operand does not."""
+        return self.finds_others or bool(self.words_if_false and not operand)
 
     def choose_words(self, operand: object) -> str:
         return str(self.words_if_false if operand is False and self.words_if_false else self.words)
@@ -503,7 +505,6 @@ def _match_in_duckdb(asked: Comparing, column: DuckDBField, function: str) -> st
 _EQUAL, _DIFFERENT = _("%(field)s: %(value)s"), _("%(field)s is not %(value)s")
 _CONTAINS = _("%(field)s contains “%(value)s”")
 _LACKS = _("%(field)s does not contain “%(value)s”")
-_NEGATIVE = {"ne", "ine", "ncontains", "nicontains"}
 _BEGINS = _("%(field)s begins with “%(value)s”")
 _SIGNS = {"<=": "≤", ">=": "≥"}
 _DUCKDB_FUNCTIONS = {_HAS_PART: "contains", _HAS_START: "starts_with"}
@@ -568,6 +569,7 @@ def _build_without(positive: Operator, about: str | Promise, label: str | Promis
         words=_LACKS,
         compile=compile_without,
         compile_duckdb=compile_duckdb,
+        finds_others=True,
         label=label,
     )
 
@@ -624,6 +626,7 @@ operators: Mapping[str, Operator] = {
             _("Not equal; finds empty cells too."),
             _DIFFERENT,
             lambda asked: _negate(asked.compile_in([asked.operand])),
+            finds_others=True,
             label=pgettext_lazy("operator", "is not"),
             compile_duckdb=_differ_in_duckdb,
         ),
@@ -633,6 +636,7 @@ operators: Mapping[str, Operator] = {
             _DIFFERENT,
             lambda asked: _negate(_compile_equal_ignoring_case(asked)),
             Operand.TEXT,
+            finds_others=True,
         ),
         _PART,
         _PART_IGNORING_CASE,

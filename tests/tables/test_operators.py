@@ -9,12 +9,16 @@ from typing import Any, cast
 
 import pytest
 from django.test import Client
+from psycopg import sql
 
 from datastore_search.contrib.pages.question import OPERATORS
 from datastore_search.database.statements import Clause, join_clauses
 from datastore_search.field_types import Json
+from datastore_search.filters import Comparison
 from datastore_search.filters.operators import Comparing, Operand, Operator, operators
 from datastore_search.models import Resource
+from datastore_search.search import Relation
+from datastore_search.search.plan import _has_index
 
 from ..builders import act, get_result, make_writer_token
 from ..test_docs import SEARCH, read_text
@@ -148,6 +152,19 @@ def test_a_new_operator_of_two_values_has_words_an_input_and_the_key_by_its_entr
 
     page = client.get(f"/de/datastore/{resource.pk}/", {"new.amount": "7"}).content.decode()
     assert "amount: 7 to …" in unescape(page.partition('class="datastore-chips"')[2])
+
+
+def test_a_new_operator_says_itself_that_no_index_finds_its_records(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    entry = replace(operators["eq"], name="new", finds_others=True)
+    monkeypatch.setitem(cast("dict[str, Any]", operators), "new", entry)
+    types = {"code": "int8"}
+    relation = Relation(Clause(sql.SQL("t")), types, "simple", None, "_id", has_value_index=True)
+    found = {name: _has_index(Comparison("code", name, "1"), relation) for name in operators}
+
+    assert found["eq"]
+    assert not any(found[name] for name in ("new", "ne", "ine"))
 
 
 def test_it_is_described(
