@@ -56,8 +56,7 @@ def quote_name(name: str) -> str:
     """Write a name so that it is one in a list of names or in a sort key."""
     if _PLAIN_NAME.fullmatch(name):
         return name
-    doubled = name.replace(_QUOTE, _QUOTE * 2)
-    return f"{_QUOTE}{doubled}{_QUOTE}"
+    return f"{_QUOTE}{name.replace(_QUOTE, _QUOTE * 2)}{_QUOTE}"
 
 
 def format_sort_key(key: SortKey) -> str:

@@ -147,8 +147,7 @@ def _normalize_address(address: str) -> str:
         return blake2b(address.encode(errors="replace"), digest_size=16).hexdigest()
     if isinstance(parsed, IPv6Address):
         if parsed.ipv4_mapped is None:
-            network = ip_network((parsed, 64), strict=False)
-            return str(network.network_address)
+            return str(ip_network((parsed, 64), strict=False).network_address)
         return str(parsed.ipv4_mapped)
     return str(parsed)
 

@@ -331,8 +331,7 @@ class Writer:
         table = RecordTable(self._connection, self.resource)
         sparse = frozenset(field.name for field in self.resource.schema if field.is_sparse)
         fields = TypedFields(self.resource.types, self._cast_texts, sparse)
-        where = compile_conditions(conditions, fields)
-        deleted = table.delete(where)
+        deleted = table.delete(compile_conditions(conditions, fields))
         self._is_changed = True
         self.counts["deleted"] += deleted
         return deleted

@@ -176,8 +176,7 @@ def _api_token_create(request: Request, sent: Mapping[str, object]) -> Answer:
     # Who has found a token that expires cannot keep it.
     used = tokens.filter(digest=hash_token(str(request.auth))).first()
     token = issue_token(user, expires_at=used and used.expiry)
-    issued = tokens.get(digest=hash_token(token))
-    return Answer({"token": token, "id": issued.token_key})
+    return Answer({"token": token, "id": tokens.get(digest=hash_token(token)).token_key})
 
 
 @build_action(TokenRevokeParameters, _("Delete an API token."), is_writing=True)

@@ -113,8 +113,7 @@ def _build_result(
 
 def _read_records(writer: Writer, conditions: Sequence[Condition]) -> RawJson | Spool:
     query = Query(limit=None, include_total=False, filters=tuple(conditions))
-    relation = build_relation(writer.resource)
-    read = ConsistentRead(writer.session, relation, writer.resource)
+    read = ConsistentRead(writer.session, build_relation(writer.resource), writer.resource)
     return read_answer(read, query).records
 
 

@@ -102,9 +102,7 @@ def _show_facts(question: PageQuestion) -> Mapping[str, Any] | None:
 
 
 def _show_origin(question: PageQuestion) -> Mapping[str, Any] | None:
-    metadata = get_metadata(question.read.resource)
-    if metadata.part_of_id or metadata.owner_org_id:
-        metadata = complete_metadata(question.read.resource)
+    metadata = complete_metadata(question.read.resource)
     title, address, _is_open = describe_license(metadata.license)
     return {
         "publisher": show_bidi_controls(metadata.publisher),

@@ -53,8 +53,7 @@ def move_records(connection: BaseDatabaseWrapper, resource_id: uuid.UUID) -> int
             )
             ordered = resource.fields.using(using).filter(has_order_index=True)
             orders = {field.name: field_types[field.type].sort_expression for field in ordered}
-            indexes = Indexes(old.indexes, orders)
-            create_indexes(connection, new.pk, indexes)
+            create_indexes(connection, new.pk, Indexes(old.indexes, orders))
             set_key(connection, new.pk, resource.primary_key)
         for relation in TableVersion._meta.related_objects:  # the loads of contrib.files
             related: Any = relation.related_model

@@ -156,8 +156,7 @@ class Engine:
             long = [read_row(row) for row in each if len(row) > MAX_LINE_BYTES]
             rows = b"".join(row for row in each if len(row) <= MAX_LINE_BYTES) if long else rows
         request = {"do": "store", "table": table, "types": types, "heads": heads, "long": long}
-        answer = self._send(request, seconds, rows)
-        return [Column(**each) for each in answer["columns"]]
+        return [Column(**each) for each in self._send(request, seconds, rows)["columns"]]
 
     def build(
         self, path: Path, rows: Path, long: Path, types: Sequence[str], seconds: float

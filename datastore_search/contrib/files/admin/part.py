@@ -74,8 +74,7 @@ class LoadsOfResource(ResourcePart):
 
     def select_related(self, resources: QuerySet[Resource]) -> QuerySet[Resource]:
         """Read the newest loads of all resources in one query."""
-        newest = Prefetch("loads", NEWEST_LOADS, to_attr="newest")
-        return resources.prefetch_related(newest)
+        return resources.prefetch_related(Prefetch("loads", NEWEST_LOADS, to_attr="newest"))
 
     def prepare_list(self) -> None:
         mark_interrupted_loads(Load.objects.all())

@@ -332,8 +332,7 @@ class ColumnDrawing(Drawing):
                 top, low = sorted([place(start), place(end)])
                 width = (step - gap) / self.lanes
                 left = number * step + gap / 2 + (position * width if self.lanes > 1 else 0)
-                box = write_box(left, top, width, low - top)
-                self.add_bar(group, position, box)
+                self.add_bar(group, position, write_box(left, top, width, low - top))
 
     def add_point(self, number: int, position: int, y: float) -> None:
         """Add a point of a group to the line of a series."""
