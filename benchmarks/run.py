@@ -31,12 +31,7 @@ from .report import Table, format_number
 from .requests import Request, build_requests
 from .resources import Cost, load_resource
 from .server import serve_portal
-from .tables import (
-    build_cursors_table,
-    build_load_table,
-    build_loads_table,
-    build_requests_table,
-)
+from .tables import build_cursors_table, build_load_table, build_loads_table, build_requests_table
 from .timing import Pace, Timing
 
 

@@ -8,10 +8,7 @@ from datastore_search.urls import api_urlpatterns
 
 urlpatterns = [
     path("i18n/", include("django.conf.urls.i18n")),
-    *i18n_patterns(
-        path("admin/", admin.site.urls),
-        path("", include("datastore_search.urls")),
-    ),
+    *i18n_patterns(path("admin/", admin.site.urls), path("", include("datastore_search.urls"))),
     # The API without a locale too, for clients that know no locales.
     path("", include((api_urlpatterns, "datastore_search"), namespace="unlocalised")),
 ]

@@ -341,11 +341,7 @@ ID_PARAMETERS = {"resource_view_create": "resource_id", "task_status_show": "ent
 OF_VIEW = {"resource_view_show", "resource_view_update", "resource_view_delete"}
 
 #: Answers without a word of the resource: pixels.
-WORDLESS = {
-    "task_status_show",
-    "page chart show=count by=code format=png",
-    "page map format=png",
-}
+WORDLESS = {"task_status_show", "page chart show=count by=code format=png", "page map format=png"}
 
 #: The lists of the catalogue that have what the user may read.
 LISTING: dict[str, dict[str, Any]] = {"package_search": {"include_private": True}}
@@ -486,11 +482,7 @@ ADMIN_LISTS = {"datastore_search_files_load_progress"}
 CLOSED_ADMIN = {"datastore_search_files_load_add", "datastore_search_files_load_delete"}
 
 #: The tags that show a resource; another one only links a file.
-TAGS = {
-    "datastore_table": "",
-    "datastore_chart": ' show="count" by="code"',
-    "datastore_map": "",
-}
+TAGS = {"datastore_table": "", "datastore_chart": ' show="count" by="code"', "datastore_map": ""}
 OTHER_TAGS = {"datastore_styles"}
 
 

@@ -66,11 +66,7 @@ def run_attackers(
 
 
 def _run_attack(
-    name: str,
-    sources: Sequence[str],
-    target: Target,
-    events: tuple[Event, Event],
-    pipe: Connection,
+    name: str, sources: Sequence[str], target: Target, events: tuple[Event, Event], pipe: Connection
 ) -> None:
     """Send the requests of one attack, and return their outcomes."""
     begun, ended = events

@@ -131,10 +131,7 @@ def _build_records(target: Target) -> Call:
 
 def _log_in(target: Target, number: int) -> Call:
     form = {"username": f"admin{number}", "password": "guess", "csrfmiddlewaretoken": _CSRF}
-    headers = {
-        "Content-Type": "application/x-www-form-urlencoded",
-        "Cookie": f"csrftoken={_CSRF}",
-    }
+    headers = {"Content-Type": "application/x-www-form-urlencoded", "Cookie": f"csrftoken={_CSRF}"}
     body = urlencode(form).encode()
     return Call(target.server, "POST", "/en/admin/login/", headers, body)
 

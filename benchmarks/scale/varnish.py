@@ -55,10 +55,7 @@ def read_counters(folder: Path, *names: str) -> list[int]:
     listed = [argument for name in names for argument in ("-f", f"MAIN.{name}")]
     program = shutil.which("varnishstat", path=_PATH) or "varnishstat"
     done = subprocess.run(
-        [program, "-n", str(folder), "-1", *listed],
-        capture_output=True,
-        text=True,
-        check=True,
+        [program, "-n", str(folder), "-1", *listed], capture_output=True, text=True, check=True
     )
     counts = {line.split()[0]: int(line.split()[1]) for line in done.stdout.splitlines() if line}
     return [counts[f"MAIN.{name}"] for name in names]

@@ -183,10 +183,7 @@ def test_figures_are_computed_as_by_the_action(client: Client, resource: Resourc
 
 def test_values_and_ranges_are_counted(client: Client, resource: Resource) -> None:
     assert ask_tool(
-        client,
-        "count_values",
-        resource,
-        facets=["stage", {"field": "amount", "bins": 2}],
+        client, "count_values", resource, facets=["stage", {"field": "amount", "bins": 2}]
     ) == (
         "6 records match.\n"
         '{"field":"stage","type":"text","nulls":0,"others":0,"distinct":3,"complete":true}\n'

@@ -310,10 +310,7 @@ def test_doubles_stay_doubles_and_whole_numbers_do_not_overflow(db: None) -> Non
             {"metrics": "max(day)", "compare": {"field": "t", "from": "a", "to": "b"}},
             "Field “max_day” has type date, which does not support “compare”.",
         ),
-        (
-            {"metrics": "count,count", "compare": {"field": "t", "from": "a", "to": "b"}},
-            None,
-        ),
+        ({"metrics": "count,count", "compare": {"field": "t", "from": "a", "to": "b"}}, None),
         ({"compare": {"field": "t", "from": "a", "to": "b"}, "sort": "count"}, None),
     ],
 )

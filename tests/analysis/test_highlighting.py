@@ -19,13 +19,7 @@ from datastore_search.database.statements import fetch_value
 from datastore_search.filters import Clause, remove_operators
 from datastore_search.messages.parameters import InvalidParameters
 from datastore_search.models import Resource
-from datastore_search.search import (
-    ConsistentRead,
-    Query,
-    Relation,
-    open_snapshot,
-    read_answer,
-)
+from datastore_search.search import ConsistentRead, Query, Relation, open_snapshot, read_answer
 
 from ..builders import check_error, fetch_page, get_result, make_resource, search
 from ..shared import ModuleTransaction
@@ -163,10 +157,7 @@ def test_texts_within_values_are_marked_by_their_pointers(db: None) -> None:
         return read_highlights(resource, limit=1, q=q)
 
     assert mark("river") == [
-        {
-            "tags": [[4, 9, "/0"]],
-            "tree": [[0, 5, "/a~1b/0/river", "name"], [2, 7, "/a~1b/0/river"]],
-        }
+        {"tags": [[4, 9, "/0"]], "tree": [[0, 5, "/a~1b/0/river", "name"], [2, 7, "/a~1b/0/river"]]}
     ]
     assert mark("7 true") == [{"tree": [[0, 1, "/n"]], "flag": [[0, 4]]}]
 
@@ -238,10 +229,7 @@ def test_lists_and_get_give_the_same_matches(client: Client, resource: Resource)
     [
         ({"records_format": "csv"}, "Highlights need the “records_format” objects or lists."),
         ({"records_format": "tsv"}, "Highlights need the “records_format” objects or lists."),
-        (
-            {"limit": 1_001},
-            "Highlights are given for at most 1000 records. Lower the “limit”.",
-        ),
+        ({"limit": 1_001}, "Highlights are given for at most 1000 records. Lower the “limit”."),
     ],
 )
 def test_what_has_no_highlights_is_refused_by_name(

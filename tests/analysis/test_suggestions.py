@@ -190,9 +190,7 @@ def test_an_answer_has_values_words_and_queries(resource: Resource) -> None:
     assert call("datastore_suggest", resource, q="rivr", field="stage") == {
         "resource_id": str(resource.pk),
         "values": [],
-        "words": [
-            {"word": "rivr", "suggestions": [{"word": "river", "distance": 1, "count": 1}]},
-        ],
+        "words": [{"word": "rivr", "suggestions": [{"word": "river", "distance": 1, "count": 1}]}],
         "queries": [{"q": "river", "total": 1}],
         "complete": True,
     }

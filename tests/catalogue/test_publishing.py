@@ -683,10 +683,7 @@ def test_a_revision_removes_by_path(client: Client, token: str, gauges: dict[str
     [
         ({"match__name": "gauges", "match__title": "Z"}, {"match": ["title"]}),
         ({"match": {"name": "gauges", "nope": 1}}, {"match": ["nope"]}),
-        (
-            {"match": {"name": "gauges", "resources": [{"name": "x"}]}},
-            {"match": ["resources"]},
-        ),
+        ({"match": {"name": "gauges", "resources": [{"name": "x"}]}}, {"match": ["resources"]}),
         ({"update": {}}, {"match__id": ["Missing value"]}),
         (
             {"match__name": "gauges", "update__resources__9__name": "x"},

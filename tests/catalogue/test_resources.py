@@ -359,10 +359,7 @@ def test_writing_takes_the_permission_and_a_post(
 def test_each_member_of_a_new_table_that_cannot_be_stored_is_named(
     client: Client, token: str
 ) -> None:
-    sent: dict[str, Any] = {
-        "resource": {"tags": "air", "version_date": 5},
-        "records": [{"a": 1}],
-    }
+    sent: dict[str, Any] = {"resource": {"tags": "air", "version_date": 5}, "records": [{"a": 1}]}
 
     assert refuse(client, "datastore_create", sent, token) == {
         "resource": [

@@ -100,10 +100,7 @@ def make_unpublished_version(load: Load) -> TableVersion:
     version = TableVersion.objects.create(resource=load.resource, language="english")
     Load.objects.filter(pk=load.pk).update(table_version=version)
     create_records(
-        connection,
-        NewTable(version.pk, load.pk),
-        language="english",
-        batches=[['{"a":1}']],
+        connection, NewTable(version.pk, load.pk), language="english", batches=[['{"a":1}']]
     )
     return version
 

@@ -68,11 +68,7 @@ _MANIFEST = (
 
 def build_ods(*sheets: str, manifest: str = "") -> bytes:
     """Build an ODS from the XML of its tables, as LibreOffice writes them."""
-    spaces = {
-        "office": "office",
-        "table": "table",
-        "text": "text",
-    }
+    spaces = {"office": "office", "table": "table", "text": "text"}
     names = " ".join(
         f'xmlns:{short}="urn:oasis:names:tc:opendocument:xmlns:{name}:1.0"'
         for short, name in spaces.items()

@@ -27,11 +27,7 @@ from django.utils import timezone
 from datastore_search.api import uploads as receiving
 from datastore_search.contrib.files.messages import LoadFailed
 from datastore_search.contrib.files.models import Load, LoadState, ResourceFile
-from datastore_search.contrib.files.resource_files import (
-    clean_file_name,
-    guess_format,
-    is_loaded,
-)
+from datastore_search.contrib.files.resource_files import clean_file_name, guess_format, is_loaded
 from datastore_search.contrib.files.tables.locks import hold_job_lock
 from datastore_search.guards.folders import delete_abandoned_folders
 from datastore_search.models import Resource
@@ -873,10 +869,7 @@ def test_a_link_that_may_not_be_fetched_says_so(client: Client, token: str) -> N
     task = get_result(show_task(client, made["id"], token))
     assert task["state"] == "error"
     reason = json.loads(task["error"])["message"]
-    assert show(client, made["id"], token)["datastore_load"] == {
-        "state": "failed",
-        "error": reason,
-    }
+    assert show(client, made["id"], token)["datastore_load"] == {"state": "failed", "error": reason}
     assert get_result(show_task(client, made["id"]))["error"] == "{}"
 
 

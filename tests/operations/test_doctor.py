@@ -30,13 +30,7 @@ from datastore_search.database.tables import drop_indexes
 from datastore_search.models import Resource, TableVersion
 from datastore_search.writing.records import get_table_id
 
-from ..builders import (
-    get_ids,
-    get_record_table,
-    make_resource,
-    run_command,
-    search,
-)
+from ..builders import get_ids, get_record_table, make_resource, run_command, search
 from ..files.builders import make_loaded_resource, make_unpublished_version
 from ..processes import build_database_url
 

@@ -101,11 +101,7 @@ def test_records_are_counted_by_a_text_with_the_largest_first(
 ) -> None:
     response = open_chart(client, survey, {"by": "kind"})
 
-    assert parse_table(response) == [
-        ["kind", "number of records"],
-        ["river", "40"],
-        ["lake", "20"],
-    ]
+    assert parse_table(response) == [["kind", "number of records"], ["river", "40"], ["lake", "20"]]
     assert list_bars(response) == ["river · 40", "lake · 20"]
     assert "<h2><bdi>Number of records by kind</bdi></h2>" in response.content.decode()
     assert "The highest is 40 (river), the lowest 20 (lake)." in extract_text(response)

@@ -20,9 +20,7 @@ from datastore_search.contrib.pages.charts import png, png_process
 from datastore_search.contrib.pages.charts.png import DrawingFailed, can_draw_png, draw_png
 from datastore_search.guards import shares
 from datastore_search.guards.shares import DISCONNECTED, Client, Shares
-from datastore_search.messages.availability import (
-    ClientDisconnected,
-)
+from datastore_search.messages.availability import ClientDisconnected
 from datastore_search.models import Resource
 
 from ..builders import make_resource

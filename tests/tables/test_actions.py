@@ -17,13 +17,7 @@ from datastore_search.downloads.parameters import DumpParameters
 from datastore_search.models import Resource
 
 from ..builders import act, get_result
-from ..test_docs import (
-    REFERENCE,
-    find_table,
-    get_page_path,
-    list_documented_parameters,
-    read_text,
-)
+from ..test_docs import REFERENCE, find_table, get_page_path, list_documented_parameters, read_text
 
 #: A value of each parameter of a search beside the id, other than the one that it has without.
 SEARCH: dict[str, Any] = {

@@ -53,11 +53,7 @@ numbers = (
 sent_numbers = numbers | numbers.filter(lambda text: text[-1].isdigit()).map(Decimal)
 
 #: Fields by the type of their values: ``wide`` numbers have NaN and 40 digits.
-FIELDS = {
-    **{kind: kind for kind in CELLS},
-    "wide": "numeric",
-    "whole": "numeric",
-}
+FIELDS = {**{kind: kind for kind in CELLS}, "wide": "numeric", "whole": "numeric"}
 
 
 def make_value(kind: str, name: str, chosen: random.Random) -> Any:

@@ -12,14 +12,7 @@ from django.test import Client
 from datastore_search.database.statements import execute
 from datastore_search.models import Resource
 
-from ...builders import (
-    act,
-    check_error,
-    get_record_table,
-    make_resource,
-    make_user_token,
-    search,
-)
+from ...builders import act, check_error, get_record_table, make_resource, make_user_token, search
 
 MISSING = (
     "Not found: the records of resource “{name}” are not in the database. Load its file again, or"

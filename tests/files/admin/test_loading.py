@@ -246,11 +246,7 @@ def test_the_character_that_no_database_stores_does_not_break_the_preview(
 @pytest.mark.parametrize("name", [r"x\u0000", r"x\ud800"])
 @pytest.mark.parametrize(
     "text",
-    [
-        '{"%s": [{"b": 1}]}',
-        '{"%s": [{"b": 1}], "y": [{"b": 1}]}',
-        '[{"%s": 1, "%s": 2}, {"b": 1}]',
-    ],
+    ['{"%s": [{"b": 1}]}', '{"%s": [{"b": 1}], "y": [{"b": 1}]}', '[{"%s": 1, "%s": 2}, {"b": 1}]'],
     ids=["one list", "two lists", "repeated member"],
 )
 def test_a_name_that_no_database_stores_is_said_by_the_preview_and_the_load(

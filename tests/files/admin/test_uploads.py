@@ -96,11 +96,7 @@ def test_a_file_that_is_a_little_too_large_is_refused_by_the_form(
 
 @pytest.mark.parametrize("full", [(FileSystemStorage, "_save"), (TemporaryUploadedFile, "write")])
 def test_an_upload_that_cannot_be_stored_is_refused_by_the_form(
-    staff: Client,
-    page: str,
-    settings: Any,
-    monkeypatch: pytest.MonkeyPatch,
-    full: tuple[type, str],
+    staff: Client, page: str, settings: Any, monkeypatch: pytest.MonkeyPatch, full: tuple[type, str]
 ) -> None:
     uploads: Path = settings.MEDIA_ROOT
     (uploads / "datastore_search").mkdir(parents=True)

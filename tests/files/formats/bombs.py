@@ -176,7 +176,7 @@ BOMBS: Mapping[str, Callable[[], bytes | str]] = {
     "laughs.xlsx": lambda: build_xlsx(workbook=f"{_LAUGHS}<workbook><sheet a='&e11;'/></workbook>"),
     "laughs_beside_sheets.xlsx": lambda: build_xlsx(
         workbook=f'{_LAUGHS}<workbook {_MAIN} xmlns:r="{_RELATIONS}"><sheets>'
-        '<sheet name="s" sheetId="1" r:id="r0"/></sheets><a>&e11;</a></workbook>',
+        '<sheet name="s" sheetId="1" r:id="r0"/></sheets><a>&e11;</a></workbook>'
     ),
     "laughs.ods": lambda: edit_archive(
         build_ods("&e11;"), {"content.xml": lambda xml: xml.replace("?>", f"?>{_LAUGHS}", 1)}
@@ -229,9 +229,7 @@ BOMBS: Mapping[str, Callable[[], bytes | str]] = {
         sharedStrings=f"<sst {_MAIN}>" + "<si/>" * 12 * _MB + "</sst>"
     ),
     "lying_texts.xlsx": lambda: falsify_size(
-        build_xlsx(sharedStrings="<sst>" + "<si/>" * _MB + "</sst>"),
-        "xl/sharedStrings.xml",
-        100,
+        build_xlsx(sharedStrings="<sst>" + "<si/>" * _MB + "</sst>"), "xl/sharedStrings.xml", 100
     ),
     "lying_sheet.xlsx": lambda: falsify_size(
         build_xlsx(_build_cells(' <c r="A2"/>', 100 * _MB)), "xl/worksheets/sheet0.xml", 100

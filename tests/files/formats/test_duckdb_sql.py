@@ -24,8 +24,7 @@ def fetch_value(query: object) -> Any:
 
 
 @pytest.mark.parametrize(
-    "value",
-    [*_STRANGE, 0, -5, 2**62, 1.5, True, False, None, {"f0": "VARCHAR", "it's": "BIGINT"}],
+    "value", [*_STRANGE, 0, -5, 2**62, 1.5, True, False, None, {"f0": "VARCHAR", "it's": "BIGINT"}]
 )
 def test_a_value_is_read_as_it_was_given(value: Value) -> None:
     assert fetch_value(SQL("SELECT {}").format(quote_literal(value))) == value

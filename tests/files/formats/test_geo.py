@@ -85,11 +85,7 @@ def build_dbf(text: bytes, name: bytes = b"name") -> bytes:
 
 @pytest.mark.parametrize(
     ("text", "label", "encoding"),
-    [
-        ("Huế", None, ""),
-        ("Málaga", "1252", ""),
-        ("Málaga", "UTF-8", "windows-1252"),
-    ],
+    [("Huế", None, ""), ("Málaga", "1252", ""), ("Málaga", "UTF-8", "windows-1252")],
 )
 def test_texts_have_the_encoding_that_is_chosen_declared_or_utf8(
     tmp_path: Path, text: str, label: str | None, encoding: str

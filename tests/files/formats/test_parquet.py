@@ -166,11 +166,7 @@ def test_a_shortage_of_memory_does_not_mean_a_damaged_file(
     shortage = duckdb.TransactionException("failed to pin block of size 256.0 KiB")
     monkeypatch.setattr(parquet, "_check_texts", Mock(side_effect=shortage))
 
-    with (
-        read_in_test_process(),
-        fails_with("load.out_of_memory"),
-        open_table(path, LoadOptions()),
-    ):
+    with read_in_test_process(), fails_with("load.out_of_memory"), open_table(path, LoadOptions()):
         pass
 
 

@@ -113,10 +113,7 @@ def test_a_wide_sheet_is_read(path: Path) -> None:
 
     found = read_rows(path)
 
-    assert found == [
-        (2, *map(str, range(WIDTH))),
-        (4, "x", *[None] * (WIDTH - 1)),
-    ]
+    assert found == [(2, *map(str, range(WIDTH))), (4, "x", *[None] * (WIDTH - 1))]
 
 
 @pytest.mark.parametrize("most", [0, 1_000_000])

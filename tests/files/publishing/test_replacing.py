@@ -250,10 +250,7 @@ def test_the_same_file_is_not_loaded_again(table: Table) -> None:
     assert load_again(table) == "unchanged"
 
 
-@pytest.mark.parametrize(
-    "options",
-    [{"force": True}, {"types": {"a": "text"}}, {"key": ("a",)}],
-)
+@pytest.mark.parametrize("options", [{"force": True}, {"types": {"a": "text"}}, {"key": ("a",)}])
 def test_the_same_file_is_loaded_again_where_that_makes_a_difference(
     table: Table, options: dict[str, Any]
 ) -> None:

@@ -65,11 +65,7 @@ def list_index_kinds(resource: Resource) -> list[str]:
             [f"datastore_search_record_{resource.table_version_id}"],
         )
         definitions = [re.sub("^.* USING ", "", text) for (text,) in cursor.fetchall()]
-    kinds = {
-        "btree (_id)": "key",
-        "gin (data jsonb_path_ops)": "filters",
-        "gin (search)": "words",
-    }
+    kinds = {"btree (_id)": "key", "gin (data jsonb_path_ops)": "filters", "gin (search)": "words"}
     return sorted(kinds.get(text, "order") for text in definitions)
 
 

@@ -26,7 +26,7 @@ CASES = [
             (
                 "Field “both”: text: the values look like numbers, but are not all written in "
                 "one way, and would be returned differently."
-            ),
+            )
         ],
     ),
     Case(
@@ -42,10 +42,7 @@ CASES = [
         "nested.json",
         "lists and objects within",
         fields="k: text, tags: json, at: json",
-        records=[
-            ["a", ["x", 1.10, None], {"lat": 21.0, "deep": [[{}]]}],
-            ["b", [], None],
-        ],
+        records=[["a", ["x", 1.10, None], {"lat": 21.0, "deep": [[{}]]}], ["b", [], None]],
     ),
     Case(
         "scalars.json",

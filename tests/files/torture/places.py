@@ -89,10 +89,7 @@ CASES = [
                 "collection",
                 {
                     "type": "GeometryCollection",
-                    "geometries": [
-                        {"type": "GeometryCollection", "geometries": [_POINT]},
-                        _HANOI,
-                    ],
+                    "geometries": [{"type": "GeometryCollection", "geometries": [_POINT]}, _HANOI],
                 },
             ],
             ["empty point", None],

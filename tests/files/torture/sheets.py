@@ -124,7 +124,7 @@ CASES = [
             (
                 "The first row looks like a record, not like the names of fields: “Hanoi”, "
                 "“3359.82”, “8587.1”, “8718”. The file may have no header."
-            ),
+            )
         ],
     ),
     Case(

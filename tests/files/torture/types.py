@@ -78,7 +78,7 @@ CASES = [
             (
                 "Field “mixed” is read as yes or no. Values that are returned differently: 1, such "
                 "as “Yes”."
-            ),
+            )
         ],
     ),
     Case(
@@ -109,12 +109,7 @@ CASES = [
         notices=[explain_skipped_rows(2)],
         row_errors=[
             (3, "day", "12/31/2024", "The value is not of type date (as in 31/12/2024)."),
-            (
-                4,
-                "n",
-                "1,23",
-                "The value is not of type whole number (as in 1,234).",
-            ),
+            (4, "n", "1,23", "The value is not of type whole number (as in 1,234)."),
         ],
     ),
     Case(
@@ -132,11 +127,7 @@ CASES = [
         "percentages and amounts as numbers, by choice",
         LoadOptions(types={"share": "numeric:comma,%", "price": "numeric:comma,€"}),
         fields="id: int4, share: numeric, price: numeric, profit: text",
-        records=[
-            [1, 12.5, 1234.5, "(1,234.00)"],
-            [2, 100, 7, "5.50"],
-            [3, 0.05, -3, "-1.25"],
-        ],
+        records=[[1, 12.5, 1234.5, "(1,234.00)"], [2, 100, 7, "5.50"], [3, 0.05, -3, "-1.25"]],
         notices=[
             "Field “share” has numbers as they are written, without the unit “%”.",
             "Field “price” has numbers as they are written, without the unit “€”.",
@@ -149,10 +140,7 @@ CASES = [
         LoadOptions(types={"price": "numeric:€"}, bad_rows="skip"),
         fields="id: int4, price: numeric",
         records=[[1, 5]],
-        notices=[
-            _WITHOUT_UNIT.format("price", "€"),
-            explain_skipped_rows(1),
-        ],
+        notices=[_WITHOUT_UNIT.format("price", "€"), explain_skipped_rows(1)],
         row_errors=[(3, "price", "$ 6", _NOT_EUROS)],
     ),
 ]
