@@ -9,9 +9,11 @@ from pythonjsonlogger.core import RESERVED_ATTRS
 from datastore_search import __version__
 
 from .core_settings import *
-from .core_settings import INSTALLED_APPS as _CORE_APPS
-from .core_settings import MIDDLEWARE as _CORE_MIDDLEWARE
-from .core_settings import REST_FRAMEWORK
+from .core_settings import (
+    INSTALLED_APPS as _CORE_APPS,
+    MIDDLEWARE as _CORE_MIDDLEWARE,
+    REST_FRAMEWORK,
+)
 
 #: Not on Python 3.12, where django-guid excludes Django 6.
 _HAS_GUID = find_spec("django_guid") is not None

@@ -56,8 +56,7 @@ from datastore_search.downloads.formats import formats
 from datastore_search.models import Alias, Resource
 from datastore_search.web.tokens import issue_token
 
-from .agents.exchange import request
-from .agents.exchange import send as send_message
+from .agents.exchange import request, send as send_message
 from .backends import install_guardian
 from .builders import READING, act, check_error, get_record_table, grant, make_resource, make_user
 from .shared import ModuleTransaction

@@ -21,8 +21,7 @@ from django.http import HttpRequest, QueryDict
 from django.template.defaultfilters import yesno
 from django.utils.crypto import salted_hmac
 from django.utils.functional import cached_property
-from django.utils.translation import gettext
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext, gettext_lazy as _
 from django.utils.translation.trans_real import get_languages
 
 from ..database.server import list_search_languages

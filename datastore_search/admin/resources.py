@@ -17,8 +17,7 @@ from django.shortcuts import get_object_or_404, redirect
 from django.template.defaultfilters import filesizeformat
 from django.urls import NoReverseMatch, URLPattern, path, reverse
 from django.utils.html import format_html
-from django.utils.translation import gettext
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext, gettext_lazy as _
 
 from ..database.statements import begin_write_transaction
 from ..database.tables import measure_record_tables

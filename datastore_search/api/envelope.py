@@ -19,8 +19,7 @@ from django.db.utils import InterfaceError, OperationalError
 from django.http import Http404, UnreadablePostError
 from django.http.multipartparser import MultiPartParserError
 from django.utils.translation import gettext_lazy as _
-from rest_framework import exceptions as rest
-from rest_framework import status
+from rest_framework import exceptions as rest, status
 from rest_framework.response import Response
 
 from ..database.statements import explain_refusal

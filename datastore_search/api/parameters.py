@@ -24,8 +24,7 @@ from typing import Any, ClassVar, Final, cast
 
 from django.utils.functional import Promise
 from django.utils.text import format_lazy
-from django.utils.translation import gettext
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext, gettext_lazy as _
 from rest_framework import serializers
 
 from ..contributions import Contribution

@@ -13,8 +13,7 @@ from functools import cache, partial
 from importlib.util import find_spec
 
 from django.utils.functional import Promise
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext as _, gettext_lazy
 
 from ..contributions import Table
 from ..messages.search import FormatNotInstalled, NoHeaderRow

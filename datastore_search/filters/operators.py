@@ -24,8 +24,7 @@ from operator import add
 from typing import LiteralString, NamedTuple, cast
 
 from django.utils.functional import Promise
-from django.utils.translation import gettext_lazy as _
-from django.utils.translation import pgettext_lazy
+from django.utils.translation import gettext_lazy as _, pgettext_lazy
 from psycopg import sql
 
 from ..database.statements import FALSE, TRUE, Clause, compose, join_clauses

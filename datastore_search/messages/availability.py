@@ -6,8 +6,7 @@ from http import HTTPStatus
 from math import ceil
 from typing import ClassVar, Final
 
-from django.utils.translation import gettext_lazy as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext_lazy as _, ngettext
 
 from . import DatastoreError
 

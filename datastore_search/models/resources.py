@@ -14,8 +14,7 @@ from django.db import connections, models, router
 from django.db.models.functions import Coalesce, JSONObject
 from django.urls import NoReverseMatch, reverse
 from django.utils.functional import cached_property
-from django.utils.translation import gettext_lazy as _
-from django.utils.translation import pgettext_lazy
+from django.utils.translation import gettext_lazy as _, pgettext_lazy
 
 from ..conf import conf
 from ..database.indexes import Indexes, has_trigrams

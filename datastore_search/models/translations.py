@@ -13,8 +13,7 @@ from typing import Any
 
 from django.conf.locale import LANG_INFO
 from django.core.exceptions import ValidationError
-from django.utils.translation import get_language
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import get_language, gettext_lazy as _
 from django.utils.translation.trans_real import get_languages
 
 #: The lengths of the texts that have a limit, plain or translated.

@@ -9,8 +9,7 @@ from typing import Any
 
 from django.db import transaction
 from django.test import Client
-from hypothesis import HealthCheck
-from hypothesis import settings as hypothesis_settings
+from hypothesis import HealthCheck, settings as hypothesis_settings
 
 from datastore_search.models import Resource
 

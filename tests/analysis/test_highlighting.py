@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 from django.db import connection
 from django.test import Client
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 from psycopg import sql
 
 from datastore_search.contrib.analysis.highlighting import HIGHLIGHTS, FieldText, find_matches

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from datastore_search.contrib.analysis import spelling
 from datastore_search.contrib.analysis.spelling import (

@@ -22,8 +22,8 @@ from datastore_search.database.tables import list_record_tables, name_record_tab
 from datastore_search.models import Resource, TableVersion
 
 from ..builders import ask, get_result, make_resource, search
-from ..core.ckan.test_replay import Site
 from ..core.ckan.test_replay import (  # noqa: F401 - it is collected here, with our ``site``
+    Site,
     test_ckan_answers_the_same_or_the_difference_is_documented as test_ckan_answers_the_same,
 )
 from ..files.builders import fails_with, load_text

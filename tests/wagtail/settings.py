@@ -3,8 +3,7 @@
 import os
 
 from example_project.settings import *  # noqa: F403 - the other settings are those of the portal
-from example_project.settings import DATABASES
-from example_project.settings import INSTALLED_APPS as _APPS
+from example_project.settings import DATABASES, INSTALLED_APPS as _APPS
 
 INSTALLED_APPS = [
     *_APPS,

@@ -8,8 +8,7 @@ from string import whitespace
 from typing import Any
 from urllib.parse import urlencode
 
-from django.utils.translation import get_language
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import get_language, gettext_lazy as _
 from psycopg import sql
 from rest_framework.request import Request
 

@@ -10,8 +10,7 @@ from typing import Any
 from django.apps import apps
 from django.utils.functional import Promise
 from django.utils.text import format_lazy
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext as _, gettext_lazy
 from rest_framework.request import Request
 
 from ...api.actions import actions

@@ -22,9 +22,9 @@ from mcp_types import (
     ListToolsResult,
     PaginatedRequestParams,
     TextContent,
+    Tool as ToolDescription,
     ToolAnnotations,
 )
-from mcp_types import Tool as ToolDescription
 from rest_framework.request import Request
 
 from ... import __version__

@@ -26,8 +26,7 @@ class CatalogueConfig(ContribAppConfig):
         from .groups import group_actions
         from .packages import package_actions
         from .resources import catalogue_of_resources, resource_actions
-        from .uses import clean_up as clean_up_uses
-        from .uses import count_use
+        from .uses import clean_up as clean_up_uses, count_use
 
         yield actions.entries(
             *catalogue_actions, *group_actions, *resource_actions, *package_actions

@@ -38,8 +38,7 @@ class FilesConfig(ContribAppConfig):
         from .downloads.workbook import write_workbook
         from .jobs.cleanup import find_leftovers
         from .jobs.queue import clean_up
-        from .resource_files import clean_up as clean_up_files
-        from .resource_files import file_actions, store
+        from .resource_files import clean_up as clean_up_files, file_actions, store
         from .tables.orders import note_orders
 
         yield parts.entries(loads_of_resource)

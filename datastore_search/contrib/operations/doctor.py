@@ -26,8 +26,8 @@ from ...database.indexes import (
     set_key,
 )
 from ...database.statements import execute, fetch_value, is_worker_lost
-from ...database.tables import count_records as count_table_records
 from ...database.tables import (
+    count_records as count_table_records,
     drop_indexes,
     has_table,
     is_small,

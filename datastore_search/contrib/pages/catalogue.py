@@ -15,8 +15,7 @@ from django.core.validators import URLValidator
 from django.db.models import Q
 from django.http import HttpRequest, HttpResponse
 from django.utils.timezone import localtime
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext, pgettext
+from django.utils.translation import gettext as _, gettext_lazy, ngettext, pgettext
 
 from ...field_types import is_storable
 from ...guards.shares import Client

@@ -18,8 +18,7 @@ from functools import partial
 from operator import attrgetter
 from typing import Any
 
-from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext as _, ngettext
 
 from ...field_types import FieldType, Ordered, field_types
 from ...filters import Comparison, Condition, In

@@ -15,8 +15,7 @@ from django.http import HttpResponse
 from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
 from django.utils.timezone import localtime
-from django.utils.translation import get_language
-from django.utils.translation import gettext as _
+from django.utils.translation import get_language, gettext as _
 
 from ...api.parameters import ChoiceField
 from ...conf import conf

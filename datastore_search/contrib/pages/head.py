@@ -12,8 +12,7 @@ from django.utils.functional import Promise
 from django.utils.html import linebreaks
 from django.utils.safestring import SafeString
 from django.utils.text import Truncator
-from django.utils.translation import gettext as _
-from django.utils.translation import pgettext, pgettext_lazy
+from django.utils.translation import gettext as _, pgettext, pgettext_lazy
 
 from ...api.actions import actions
 from ...downloads.formats import formats

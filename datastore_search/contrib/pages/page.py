@@ -31,8 +31,7 @@ from django.utils.encoding import escape_uri_path
 from django.utils.functional import Promise
 from django.utils.html import format_html
 from django.utils.module_loading import import_string
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, pgettext
+from django.utils.translation import gettext as _, gettext_lazy, pgettext
 
 from ...downloads.formats import formats
 from ...search import ConsistentRead

@@ -11,8 +11,7 @@ from typing import cast
 from urllib.parse import parse_qsl, urlencode
 
 from django.http import QueryDict
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext as _, gettext_lazy
 from rest_framework.exceptions import ValidationError
 
 from ...api.actions.search import build_query

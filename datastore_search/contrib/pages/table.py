@@ -12,8 +12,7 @@ from urllib.parse import urlencode
 from django.http import HttpRequest
 from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
-from django.utils.translation import get_language
-from django.utils.translation import gettext as _
+from django.utils.translation import get_language, gettext as _
 
 from ...downloads.dump import choose_headers
 from ...downloads.formats import DumpFormat, formats

@@ -30,11 +30,11 @@ from django.utils.text import capfirst
 from django.utils.translation import (
     get_language,
     get_language_bidi,
+    gettext as _,
     gettext_lazy,
     pgettext,
     to_locale,
 )
-from django.utils.translation import gettext as _
 
 from ...field_types import FieldType, dump_json, field_types
 from ...filters import MAX_SHOWN_LENGTH

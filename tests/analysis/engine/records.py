@@ -7,8 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 from django.test import Client
-from hypothesis import HealthCheck, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, settings, strategies as st
 from psycopg import sql
 
 from datastore_search.contrib.analysis.engine.source import Source

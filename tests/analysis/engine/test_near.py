@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 from django.test import Client
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
+from hypothesis import example, given, settings, strategies as st
 from psycopg import sql
 
 from datastore_search.contrib.analysis.engine.source import Source

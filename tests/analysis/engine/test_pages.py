@@ -6,8 +6,7 @@ from typing import Any
 from unittest.mock import patch
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from datastore_search.contrib.analysis.engine import source
 from datastore_search.contrib.analysis.engine.process import EngineUnavailable

@@ -10,8 +10,7 @@ from urllib.parse import quote, urlencode
 import pytest
 from django.db import transaction
 from django.test import Client
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from datastore_search.api.actions import actions
 from datastore_search.api.actions.search import SearchParameters

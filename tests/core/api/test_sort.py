@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 from django.test import Client
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from datastore_search.filters.names import SortKey, parse_sort_key, split_names, unquote_name
 from datastore_search.models import Resource

@@ -14,8 +14,7 @@ from django.db import connection, transaction
 from django.db.utils import DatabaseError
 from psycopg import capabilities, sql
 
-from datastore_search.database.sessions import Session, TextBatch
-from datastore_search.database.sessions import open_session as begin_session
+from datastore_search.database.sessions import Session, TextBatch, open_session as begin_session
 from datastore_search.database.statements import Clause, execute, fetch_column, fetch_value
 
 SETTINGS = ("statement_timeout", "work_mem", "random_page_cost", "jit", "client_min_messages")

@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 from django.db import connection
 from django.test import Client
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from datastore_search.database.statements import execute, fetch_column, fetch_value
 from datastore_search.filters import parse_filters

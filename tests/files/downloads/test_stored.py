@@ -24,8 +24,7 @@ from django.utils import timezone
 
 from datastore_search.contrib.files.downloads import stored
 from datastore_search.contrib.files.models import StoredDownload
-from datastore_search.downloads import stored as downloads_stored
-from datastore_search.downloads import views
+from datastore_search.downloads import stored as downloads_stored, views
 from datastore_search.downloads.stored import parse_range
 from datastore_search.guards import folders
 from datastore_search.models import Resource

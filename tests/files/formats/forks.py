@@ -9,8 +9,13 @@ import traceback
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from datastore_search.contrib.files.formats import delimited, geo, parquet, workbooks
-from datastore_search.contrib.files.formats import json as json_reader
+from datastore_search.contrib.files.formats import (
+    delimited,
+    geo,
+    json as json_reader,
+    parquet,
+    workbooks,
+)
 from datastore_search.contrib.files.formats.child import read_file
 from datastore_search.contrib.files.formats.staging import create_staging_area
 from datastore_search.contrib.files.messages import LoadFailed

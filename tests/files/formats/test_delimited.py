@@ -9,9 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import settings as hypothesis_settings
-from hypothesis import strategies as st
+from hypothesis import given, settings as hypothesis_settings, strategies as st
 
 from datastore_search.contrib.files.formats import delimited, delimited_rows
 from datastore_search.contrib.files.formats.delimited_layout import Layout, find_layout

@@ -10,8 +10,7 @@ from itertools import product
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, example, given, settings, strategies as st
 
 from datastore_search.contrib.files.formats.staging import ROW_ERRORS
 from datastore_search.contrib.files.jobs import LoadOptions

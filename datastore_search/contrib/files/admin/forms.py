@@ -18,8 +18,7 @@ from django.utils.functional import lazy
 from django.utils.html import escape, format_html
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.text import format_lazy
-from django.utils.translation import get_language, gettext
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import get_language, gettext, gettext_lazy as _
 
 from ....admin.forms import FieldForm
 from ....field_types import field_types

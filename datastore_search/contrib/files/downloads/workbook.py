@@ -20,8 +20,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
-from django.utils.translation import gettext
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext, gettext_lazy as _
 
 from ....downloads.dump import BLOCK_BYTES, PROGRESS, REPORTED_ROWS, Dump
 from ....downloads.text_rows import begins_like_formula

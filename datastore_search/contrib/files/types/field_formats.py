@@ -17,8 +17,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
 
-from ....field_types import TEXT as TEXT_TYPE
-from ....field_types import FieldType, field_types, get_field_type
+from ....field_types import TEXT as TEXT_TYPE, FieldType, field_types, get_field_type
 from ..formats.duckdb_sql import SQL, Composed, quote_literal
 from ..messages import Message, Notice, UnknownType
 

@@ -14,8 +14,7 @@ from typing import Any, ClassVar
 from django.utils.functional import Promise
 from django.utils.html import escape
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext as _, gettext_lazy
 
 from ....downloads.text_rows import disarm
 from ....filters import In

@@ -10,8 +10,7 @@ from typing import Any, NamedTuple, cast
 
 from django.core.paginator import Page, Paginator
 from django.http import HttpResponse
-from django.utils.translation import get_language_bidi, gettext_lazy, pgettext
-from django.utils.translation import gettext as _
+from django.utils.translation import get_language_bidi, gettext as _, gettext_lazy, pgettext
 
 from ....filters.names import SortKey
 from ....messages.texts import format_count
@@ -37,8 +36,7 @@ from ..values import (
     shorten_number,
     write_value,
 )
-from .chart import Chart, ChartView, Choices, Heading
-from .chart import Row as TableRow
+from .chart import Chart, ChartView, Choices, Heading, Row as TableRow
 from .data import MAX_SERIES, ChartData, Group, Value, build_point, list_values, read_figures
 from .periods import Key, TextPeriods
 from .query import (

@@ -11,8 +11,7 @@ from functools import reduce
 from typing import Any, cast
 
 from django.utils.text import capfirst
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext as _, gettext_lazy
 
 from ....field_types import dump_json
 from ....filters.names import SortKey

@@ -11,8 +11,7 @@ from itertools import islice
 from typing import Any
 
 from django.db.models import TextChoices
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext as _, gettext_lazy
 
 from ....downloads.xml_rows import clean_xml
 from ....filters.places import list_degree_fields

@@ -19,8 +19,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from django.contrib.auth.models import AnonymousUser
-from django.utils.translation import get_language
-from django.utils.translation import gettext as _
+from django.utils.translation import get_language, gettext as _
 
 from ....field_types import is_storable
 from ....filters.places import GEOMETRIES, find_place_fields

@@ -14,8 +14,7 @@ from typing import Any, NamedTuple
 
 from django.http import HttpRequest, HttpResponse
 from django.utils.safestring import SafeString
-from django.utils.translation import get_language, pgettext
-from django.utils.translation import gettext as _
+from django.utils.translation import get_language, gettext as _, pgettext
 
 from ....filters.places import MAX_LATITUDE, MAX_LONGITUDE
 from ....messages.texts import show_bidi_controls
