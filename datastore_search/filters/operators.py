@@ -82,11 +82,10 @@ class TypedFields:
     The fields that conditions may name.
 
     ``types`` maps their names to the names of their types, and ``cast`` reads texts as a type, in
-    PostgreSQL.  Some records have no ``sparse`` fields; that is null.
-    ``estimate_share`` estimates the share of the records that match a pattern of the index of
-    substrings; without that index it is None.  ``find_places`` finds the fields of places.
-    ``compiled`` are the conditions that were compiled for these fields, by their identity, so that
-    a page compiles each once.
+    PostgreSQL.  Some records have no ``sparse`` fields; that is null.  ``estimate_share`` estimates
+    the share of the records that match a pattern of the index of substrings; without that index it
+    is None.  ``find_places`` finds the fields of places.  ``compiled`` are the conditions that were
+    compiled for these fields, by their identity, so that a page compiles each once.
     """
 
     types: Mapping[str, str]
@@ -189,11 +188,7 @@ class Comparing:
         return Clause(sql.SQL("_id {} %s::bigint").format(sql.SQL(order)), [number])
 
     def require_text(self) -> str:
-        """
-        Return the operand, which must be a text.
-
-        Raises: ``InvalidFilterOperand``.
-        """
+        """Return the operand, which must be a text.  Raises: ``InvalidFilterOperand``."""
         if not isinstance(self.operand, str):
             raise InvalidFilterOperand(field=self.field, operator=self.operator)
         return self.operand

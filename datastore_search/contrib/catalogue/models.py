@@ -262,7 +262,7 @@ class Dataset(GuardedModel):
     Each resource has a row, with the id of the resource, which a trigger inserts: it holds the
     metadata of the resource, whose name and texts are those of the dataset.  A row without a
     resource is a dataset of the portal's own, which ``sync_dataset`` writes, or one that a client
-    has published (``publishing``).  The row of a resource that is put into such a dataset is
+    has published (``packages``).  The row of a resource that is put into such a dataset is
     ``part_of`` it, and is then no dataset by itself.
 
     Only users who may read one of its resources see a dataset, unless it ``is_public``.  A deleted

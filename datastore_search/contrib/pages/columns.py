@@ -115,11 +115,7 @@ def build_columns(resource: Resource) -> tuple[Column, ...]:
 
 
 def find_column(name: str, columns: Iterable[Column]) -> Column | None:
-    """
-    Find the column that an address names; None for no name.
-
-    Raises: ``UnknownField``.
-    """
+    """Find the column that an address names; None for no name.  Raises: ``UnknownField``."""
     found = next((column for column in columns if column.name == name), None)
     if name and not found:
         raise UnknownField(field=name[:100])

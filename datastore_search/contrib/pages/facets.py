@@ -105,8 +105,7 @@ def _show_facets(question: PageQuestion) -> Mapping[str, Any]:
     Choose, count and describe the facets of a page.
 
     ``others`` are the fields, among those shown, without one with buttons that open it, ``hidden``
-    the parameters that have no input.  They are not ``is_complete`` where
-    counting failed.
+    the parameters that have no input.  They are not ``is_complete`` where counting failed.
     """
     query, request, resource = question.query, question.request, question.read.resource
     shown_columns = {each.name for each in question.choice.columns}

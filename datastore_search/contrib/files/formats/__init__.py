@@ -4,8 +4,7 @@ Read a file into a staged table: detect its format, and find its fields and its 
 ``process.open_table`` starts ``child``, a process with limits in which everything else here runs
 (decision 0023).  ``formats`` is the table of formats: how each is recognised, and the function of
 its module that reads it.  Readers write to the staging area (``staging``, ``row_writer``,
-``duckdb_sql``) and share ``headers_and_footers``.
-Nothing here depends on models or PostgreSQL.
+``duckdb_sql``) and share ``headers_and_footers``.  Nothing here depends on models or PostgreSQL.
 """
 
 from __future__ import annotations

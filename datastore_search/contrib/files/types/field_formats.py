@@ -509,11 +509,7 @@ OFFERED_FORMATS = (
 
 
 def parse_field_format(name: str) -> FieldFormat:
-    """
-    Parse the name of a format, as users choose it.
-
-    Raises: ``UnknownType``.
-    """
+    """Parse the name of a format, as users choose it.  Raises: ``UnknownType``."""
     type_name, colon, format_name = name.partition(":")
     with suppress(KeyError):
         kind = get_field_type(type_name).name
