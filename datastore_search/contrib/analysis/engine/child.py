@@ -222,7 +222,7 @@ def _stop(*_signal: object) -> None:
 
 
 def _end_with_parent(parent: int) -> None:
-    """End when the parent has: a statement that cannot be interrupted would run for ever."""
+    """End with the parent, also within a statement; the kernel would end it with one thread of it."""
     while os.getppid() == parent:
         sleep(1)
     os._exit(1)
