@@ -34,7 +34,9 @@ class DumpFormat:
 
     ``package`` is an optional library that writes it.  A format that ``needs_places`` is offered
     only for records with places.  The first row of one that ``has_header`` names the columns.
-    One that ``is_stored`` may be kept as a file of a version of a public resource.
+    One that ``is_stored`` may be kept as a file of a version of a public resource.  ``sizes`` are
+    about the bytes that it writes for a byte of values, for a byte of names, and once; pages
+    estimate by them, unless all are 0.
     """
 
     name: str
@@ -46,6 +48,7 @@ class DumpFormat:
     package: str = ""
     needs_places: bool = False
     is_stored: bool = False
+    sizes: tuple[float, float, int] = (0, 0, 0)
 
     @property
     def extension(self) -> str:
@@ -94,9 +97,15 @@ formats.add(
         partial(write_delimited, delimiter=","),
         has_header=True,
         is_stored=True,
+        sizes=(1, 0, 0),
     ),
     DumpFormat(
-        "csv-excel", gettext_lazy("CSV for Excel"), "text/csv", write_excel_csv, has_header=True
+        "csv-excel",
+        gettext_lazy("CSV for Excel"),
+        "text/csv",
+        write_excel_csv,
+        has_header=True,
+        sizes=(1, 0, 0),
     ),
     DumpFormat(
         "tsv",
@@ -104,10 +113,11 @@ formats.add(
         "text/tab-separated-values",
         partial(write_delimited, delimiter="\t"),
         has_header=True,
+        sizes=(1, 0, 0),
     ),
-    DumpFormat("json", "JSON", "application/json", write_json),
-    DumpFormat("ndjson", "NDJSON", "application/x-ndjson", write_ndjson),
-    DumpFormat("xml", "XML", "text/xml", write_xml),
+    DumpFormat("json", "JSON", "application/json", write_json, sizes=(1.15, 0, 0)),
+    DumpFormat("ndjson", "NDJSON", "application/x-ndjson", write_ndjson, sizes=(1.15, 1.2, 0)),
+    DumpFormat("xml", "XML", "text/xml", write_xml, sizes=(1.15, 2, 0)),
 )
 
 DEFAULT = "csv"

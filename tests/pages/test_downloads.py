@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import html
 import re
+from dataclasses import replace
 from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
 
@@ -67,6 +68,18 @@ def test_a_data_page_offers_all_its_records_in_each_format(
 
 def test_excel_is_the_first_of_the_menu(client: Client, resource: Resource) -> None:
     assert next(iter(list_downloads(get_page(client, resource)))) == "Excel (XLSX)"
+
+
+def test_the_entry_of_a_format_tells_the_size_of_its_file(
+    client: Client, resource: Resource, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, sizes in (("new", (0, 0, 5_000)), ("other", (0, 0, 0))):
+        entry = replace(formats["json"], name=name, label=name, sizes=sizes)
+        monkeypatch.setitem(formats, name, entry)
+    page = html.unescape(get_page(client, resource).content.decode()).replace("\xa0", " ")
+
+    assert ">new</button> <small>≈ 4.9 KB<" in page
+    assert ">other</button></li>" in page
 
 
 def test_the_files_hold_what_was_found_on_all_pages(client: Client, db: None) -> None:

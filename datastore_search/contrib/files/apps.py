@@ -59,6 +59,7 @@ class FilesConfig(ContribAppConfig):
                 is_text=False,
                 has_header=True,
                 package="xlsxwriter",
+                sizes=(0.55, 0, 6_000),
             ),
             DumpFormat(
                 "parquet",

@@ -152,15 +152,6 @@ def build_headings(
 #: The records of the smallest table whose packed files are offered; a megabyte or so.
 _MIN_PACKED_RECORDS = 10_000
 
-#: About the bytes that a format writes for a byte of values, for a byte of names, and once.
-_SIZES: Mapping[object, tuple[float, float, int]] = {
-    **dict.fromkeys(("csv", "csv-excel", "tsv"), (1, 0, 0)),
-    "json": (1.15, 0, 0),
-    "ndjson": (1.15, 1.2, 0),
-    "xml": (1.15, 2, 0),
-    "xlsx": (0.55, 0, 6_000),
-}
-
 
 def list_downloads(
     request: HttpRequest,
@@ -205,7 +196,7 @@ def list_downloads(
         groups.append(("packed", title, {"gzip": "true"}, [kind for kind in kinds if kind.is_text]))
     sizes = {}
     for kind in kinds:
-        of_values, of_names, once = _SIZES.get(kind.name, (0, 0, 0))
+        of_values, of_names, once = kind.sizes
         sizes[kind] = round((of_values * value_bytes + of_names * name_bytes) * table.total + once)
     return [
         {

@@ -222,7 +222,7 @@ def _stop(*_signal: object) -> None:
 
 
 def _end_with_parent(parent: int) -> None:
-    """End with the parent, also within a statement; the kernel would end it with one thread of it."""
+    """End with the parent, even in a statement; the kernel would end with one of its threads."""
     while os.getppid() == parent:
         sleep(1)
     os._exit(1)
