@@ -40,7 +40,7 @@ def enum_of(*texts: str) -> Schema:
 
 TEXT: Schema = {"type": "string"}
 NUMBER: Schema = {"type": "number"}
-NON_NEGATIVE_INTEGER: Schema = {"type": "integer", "minimum": 0}
+COUNT: Schema = {"type": "integer", "minimum": 0}
 BOOLEAN: Schema = {"type": "boolean"}
 NULL: Schema = {"type": "null"}
 #: Any JSON value.
@@ -51,7 +51,7 @@ ID: Schema = {"type": "integer", "minimum": 1}
 RESOURCE_ID: Schema = {"type": "string", "description": "The resource's id, whatever was asked."}
 ROW = list_of(ANY_VALUE, description="The values of a record, in the order of `fields`.")
 ROWS_OF_TEXT = {**TEXT, "description": "Rows that end in a line break, without a header."}
-LIMIT = {**NON_NEGATIVE_INTEGER, "description": "The limit in force."}
+LIMIT = {**COUNT, "description": "The limit in force."}
 FIELDS = list_of(schema_ref("DatastoreField"))
 RECORDS = list_of(schema_ref("DatastoreRecord"))
 

@@ -24,7 +24,7 @@ from ..authentication import authorize_read
 from ..parameters import BooleanField, ResourceParameters, Schema
 from ..schemas import (
     BOOLEAN,
-    NON_NEGATIVE_INTEGER,
+    COUNT,
     OBJECT,
     RESOURCE_ID,
     TEXT,
@@ -132,11 +132,11 @@ _PROFILE = {
 _META = object_of(
     {
         "id": RESOURCE_ID,
-        "count": {**NON_NEGATIVE_INTEGER, "description": "How many records there are."},
+        "count": {**COUNT, "description": "How many records there are."},
         "table_type": enum_of("BASE TABLE"),
-        "size": {**NON_NEGATIVE_INTEGER, "description": "Bytes of the records."},
-        "idx_size": {**NON_NEGATIVE_INTEGER, "description": "Bytes of the indexes."},
-        "db_size": {**NON_NEGATIVE_INTEGER, "description": "Bytes of the whole database."},
+        "size": {**COUNT, "description": "Bytes of the records."},
+        "idx_size": {**COUNT, "description": "Bytes of the indexes."},
+        "db_size": {**COUNT, "description": "Bytes of the whole database."},
         "aliases": list_of(TEXT),
     }
 )

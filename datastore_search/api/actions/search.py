@@ -45,10 +45,10 @@ from ..parameters import (
 )
 from ..schemas import (
     BOOLEAN,
+    COUNT,
     FIELDS,
     ID,
     LIMIT,
-    NON_NEGATIVE_INTEGER,
     RECORDS,
     RESOURCE_ID,
     ROW,
@@ -299,10 +299,7 @@ def _build_page(name: str, records: Schema) -> Schema:
             "records": records,
         },
         optional={
-            "total": {
-                **NON_NEGATIVE_INTEGER,
-                "description": "All matching records; there if `include_total`.",
-            },
+            "total": {**COUNT, "description": "All matching records; there if `include_total`."},
             "total_was_estimated": {**BOOLEAN, "description": "Always false."},
             "next_page": {
                 "description": "The condition that the records after this page meet: add it to"

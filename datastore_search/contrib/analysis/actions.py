@@ -36,9 +36,9 @@ from ...api.parameters import (
 from ...api.schemas import (
     ANY_VALUE,
     BOOLEAN,
+    COUNT,
     FIELDS,
     LIMIT,
-    NON_NEGATIVE_INTEGER,
     NULL,
     OBJECT,
     RESOURCE_ID,
@@ -190,7 +190,7 @@ def _read_facets(request: Request, sent: Mapping[str, object]) -> Answer:
     return with_consistent_read(name, answer, client=Client.from_request(request))
 
 
-_FIGURE = one_of(NON_NEGATIVE_INTEGER, NULL)
+_FIGURE = one_of(COUNT, NULL)
 
 _FACET = object_of(
     {
@@ -201,11 +201,9 @@ _FACET = object_of(
         "complete": {**BOOLEAN, "description": "False if counting took too long."},
     },
     optional={
-        "values": list_of(object_of({"value": ANY_VALUE, "count": NON_NEGATIVE_INTEGER})),
+        "values": list_of(object_of({"value": ANY_VALUE, "count": COUNT})),
         "distinct": {**_FIGURE, "description": "The number of different values."},
-        "bins": list_of(
-            object_of({"from": ANY_VALUE, "to": ANY_VALUE, "count": NON_NEGATIVE_INTEGER})
-        ),
+        "bins": list_of(object_of({"from": ANY_VALUE, "to": ANY_VALUE, "count": COUNT})),
         "min": {**ANY_VALUE, "description": "The least value in the bins."},
         "max": {**ANY_VALUE, "description": "The greatest value in the bins."},
     },
@@ -214,7 +212,7 @@ _FACET = object_of(
 _FACETS = object_of(
     {
         "resource_id": RESOURCE_ID,
-        "total": {**NON_NEGATIVE_INTEGER, "description": "All matching records."},
+        "total": {**COUNT, "description": "All matching records."},
         "facets": list_of(schema_ref("DatastoreFacet"), description="In the order asked for."),
     }
 )
@@ -462,9 +460,9 @@ def _suggest(request: Request, sent: Mapping[str, object]) -> Answer:
 _SIMILAR_WORD = object_of(
     {
         "word": TEXT,
-        "distance": {**NON_NEGATIVE_INTEGER, "description": "Letters that differ."},
+        "distance": {**COUNT, "description": "Letters that differ."},
         "count": {
-            **NON_NEGATIVE_INTEGER,
+            **COUNT,
             "maximum": MAX_COUNTED_RECORDS,
             "description": "Records that the word finds, up to the maximum.",
         },
@@ -475,7 +473,7 @@ _SUGGESTIONS = object_of(
     {
         "resource_id": RESOURCE_ID,
         "values": list_of(
-            object_of({"value": ANY_VALUE, "count": NON_NEGATIVE_INTEGER}),
+            object_of({"value": ANY_VALUE, "count": COUNT}),
             description="The most common values first.",
         ),
         "words": list_of(
@@ -483,7 +481,7 @@ _SUGGESTIONS = object_of(
             description="The words of `q` that no record has.",
         ),
         "queries": list_of(
-            object_of({"q": TEXT, "total": {**NON_NEGATIVE_INTEGER, "minimum": 1}}),
+            object_of({"q": TEXT, "total": {**COUNT, "minimum": 1}}),
             description="Queries that find records.",
         ),
         "complete": {**BOOLEAN, "description": "False if there may be other suggestions."},
@@ -521,10 +519,7 @@ analysis_actions = (
                 },
                 optional={
                     **describe_repeated(AggregateParameters),
-                    "total": {
-                        **NON_NEGATIVE_INTEGER,
-                        "description": "All groups; if `include_total`.",
-                    },
+                    "total": {**COUNT, "description": "All groups; if `include_total`."},
                 },
             )
         },

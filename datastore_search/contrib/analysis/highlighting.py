@@ -20,7 +20,7 @@ from django.utils.translation import gettext_lazy as _
 from psycopg import sql
 
 from ...api.parameters import BooleanField
-from ...api.schemas import NON_NEGATIVE_INTEGER, TEXT, list_of, one_of
+from ...api.schemas import COUNT, TEXT, list_of, one_of
 from ...filters import Clause, compile_tsquery, compose, join_with_commas, remove_operators
 from ...filters.words import has_unspaced_letters
 from ...messages.parameters import InvalidParameter, InvalidParameters
@@ -250,7 +250,7 @@ HIGHLIGHTS = AnswerMember(
             "type": "object",
             "additionalProperties": list_of(
                 list_of(
-                    one_of(NON_NEGATIVE_INTEGER, TEXT),
+                    one_of(COUNT, TEXT),
                     description="Where a match begins and ends, in code points; within a list or"
                     " JSON value also a JSON pointer to its text, and `name` for one in the name of"
                     " a member.",
