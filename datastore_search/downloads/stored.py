@@ -100,11 +100,11 @@ def _send(
         elif "Location" in headers:
             status = HTTPStatus.FOUND
         return HttpResponse(status=status, content_type=content_type, headers=headers)
-    part = range(size)
-    condition = request.headers.get("If-Range")
+    wanted, condition = None, request.headers.get("If-Range")
     dates = [] if seconds is None else [http_date(seconds)]
     if request.method == "GET" and condition in {None, validators.etag, *dates}:
-        part = parse_range(request.headers.get("Range", ""), size)
+        wanted = parse_range(request.headers.get("Range", ""), size)
+    part = range(size) if wanted is None else wanted
     if size and not part:  # an empty file has no part, and is sent whole
         headers = {"Content-Range": f"bytes */{size}"}
         return HttpResponse(status=HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE, headers=headers)
@@ -113,7 +113,7 @@ def _send(
     else:
         slot = StreamSlot() if len(part) > _MAX_FREE_BYTES else None
         found = stream_response(request, _Part(file, part, slot), content_type)
-    if len(part) < size:
+    if wanted is not None:  # also where it is the whole: polars needs to be told
         found.status_code = HTTPStatus.PARTIAL_CONTENT
         found["Content-Range"] = f"bytes {part.start}-{part.stop - 1}/{size}"
         found["Content-Encoding"] = "identity"  # a middleware must not compress a part
@@ -122,12 +122,12 @@ def _send(
     return found
 
 
-def parse_range(text: str, size: int) -> range:
-    """Return the bytes that ``Range`` asks for, or all; none where the file ends before them."""
+def parse_range(text: str, size: int) -> range | None:
+    """Return the bytes that ``Range`` asks for, if any; none where the file ends before them."""
     match = _RANGE.fullmatch(text.strip())
-    first, last = match.groups() if match else ("", "")
+    first, last = match.groups() if match and size else ("", "")
     if not (first or last) or (first and last and int(last) < int(first)):
-        return range(size)
+        return None
     if not first:
         return range(max(size - int(last), 0), size)
     return range(int(first), min(int(last) + 1, size) if last else size)
