@@ -221,6 +221,17 @@ def test_a_load_drops_the_index_of_an_order_with_a_longer_value(committed: Resou
     assert search(committed, sort="short desc") == [1987]
 
 
+def test_an_index_that_a_search_has_wanted_is_no_change(committed: Resource) -> None:
+    before = Resource.objects.get(pk=committed.pk)
+
+    index_order(committed.table_version_id or 0, "whole")
+
+    after = Resource.objects.get(pk=committed.pk)
+    assert (after.modified_at, after.version > before.version) == (before.modified_at, True)
+    after.save()
+    assert Resource.objects.get(pk=committed.pk).modified_at > before.modified_at
+
+
 def test_values_that_are_too_long_are_not_indexed(empty: Resource) -> None:
     letters = random.Random(1)  # which cannot be compressed
     text = "".join(chr(letters.randrange(0x1F300, 0x1F5FF)) for _letter in range(1_000))
