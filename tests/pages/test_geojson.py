@@ -80,6 +80,9 @@ def test_the_place_needs_no_field_among_those_that_are_asked_for(
         ),
         ('{"type": "Point", "coordinates": [500000, 2300000]}', None),
         ('{"type": ["Point"], "coordinates": [1, 2]}', None),
+        ('{"type": "Point", "coordinates": "12.5, 106"}', None),
+        ('{"type": "Point", "coordinates": ["1", "2"]}', None),
+        ('{"type": "Point", "coordinates": [true, 2]}', None),
         ("null", None),
     ],
 )

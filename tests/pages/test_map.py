@@ -175,6 +175,7 @@ SHAPES = {
 NO_SHAPES = [
     {"type": "Point", "coordinates": [200, 10]},
     {"type": "Point", "coordinates": ["x", None]},
+    {"type": "Point", "coordinates": "12.5, 106"},
     {"type": "Polygon", "coordinates": 5},
     {"type": "LineString", "coordinates": [[1], {}]},
     {"kind": "Point"},

@@ -24,7 +24,7 @@ from ...analysis.groups import GroupBy
 from ..columns import Column, find_column, find_name
 from ..question import Pair, QueryString
 from ..records import count_records, encode_key, list_key_fields, parse_record, write_name
-from ..values import format_number
+from ..values import Digits, format_number
 
 # GeoJSON ------------------------------------------------------------------------------------------
 
@@ -55,7 +55,7 @@ def list_paths(geometry: object, depth: int = 0) -> Iterator[Path]:
     if kind in _PATHS:
         for path in _PATHS[kind](coordinates):
             try:
-                positions = [(float(each[0]), float(each[1])) for each in _get_list(path)]
+                positions = [_read_position(each) for each in _get_list(path)]
             except (TypeError, ValueError, LookupError, OverflowError):
                 continue
             # NaN is not within.
@@ -71,6 +71,14 @@ def list_paths(geometry: object, depth: int = 0) -> Iterator[Path]:
         *_get_list(geometry.get("geometries")),
     ):
         yield from list_paths(member, depth + 1)
+
+
+def _read_position(position: object) -> Position:
+    """Read longitude and latitude; a text or a truth value is not a number."""
+    x, y, *_height = _get_list(position)
+    if not {type(x), type(y)} <= {int, float, Decimal, Digits}:
+        raise ValueError
+    return float(x), float(y)
 
 
 def _get_list(value: object) -> list[Any]:
