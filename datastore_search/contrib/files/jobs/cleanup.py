@@ -58,9 +58,6 @@ _NOT_NEEDED = Q(published_at=None, loads__state__in=FINISHED) | Q(
 #: Loads that no process has started, so they cannot be interrupted.
 _NOT_STARTED = Q(state=LoadState.DRAFT) | Q(state=LoadState.QUEUED, started_at=None)
 
-#: A load that has reported since then is running; a replica may be behind by less.
-_SILENCE = timedelta(minutes=1)
-
 
 # The end of a load --------------------------------------------------------------------------------
 
@@ -183,10 +180,9 @@ def mark_interrupted_loads(loads: QuerySet[Load]) -> int:
 def is_interrupted(load: Load) -> bool:
     """Return whether the process of a load is gone that is not marked yet; this changes nothing."""
     reported_at = load.heartbeat_at or load.started_at
-    if load.is_finished or reported_at is None or load.state == LoadState.DRAFT:
-        return False
-    if timezone.now() - reported_at < _SILENCE:
-        return False
+    is_over = load.is_finished or load.state == LoadState.DRAFT
+    if is_over or reported_at is None or timezone.now() - reported_at < timedelta(minutes=1):
+        return False  # a replica may be behind by less
     with suppress(Error):  # a replica answers alone
         return not is_running(connections[router.db_for_write(Load)], load.pk)
     return False
