@@ -198,7 +198,8 @@ def test_a_table_is_described_with_what_its_dataset_says(
     assert [each["title"] for each in package["contributors"]] == ["hue", "Desk"]
     assert json.loads(data)["publisher"]["contactPoint"]["name"] == "Desk"
     assert json.loads(data).get("license") == address
-    files = [each for node in catalog for each in node.get("dcat:distribution", ())]
+    [described] = [node for node in catalog if node.get("dct:identifier") == home]
+    files = described["dcat:distribution"]
     assert {each.get("dct:license", {}).get("@id") for each in files} == {address}
     assert link["url"] in [each["dcat:accessURL"]["@id"] for each in files]
 

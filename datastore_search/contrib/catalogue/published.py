@@ -81,8 +81,7 @@ def build_license_address(license_id: str) -> str:
 
 
 def find_address(source: str) -> str:
-    is_address = source.lower().startswith(("https://", "http://", "ftp://"))
-    return quote_iri(source) if is_address else ""
+    return quote_iri(source) if re.match("(https?|ftp)://", source, re.IGNORECASE) else ""
 
 
 def quote_iri(address: str) -> str:
@@ -274,11 +273,10 @@ def describe_resource(request: HttpRequest, resource: Resource) -> SafeString:
     sizes = (len(json.dumps(each, ensure_ascii=False).encode()) for each in described)
     described = described[: sum(total <= MAX_FIELDS_BYTES for total in accumulate(sizes))]
     contact = drop_empty({"name": metadata.contact, "email": metadata.contact_email})
-    publisher: dict[str, Any] = {}
-    if metadata.publisher:
-        publisher = {"@type": "Organization", "name": metadata.publisher}
-        if contact:
-            publisher["contactPoint"] = {"@type": "ContactPoint", **contact}
+    point = contact and {"@type": "ContactPoint", **contact}
+    publisher = metadata.publisher and drop_empty(
+        {"@type": "Organization", "name": metadata.publisher, "contactPoint": point}
+    )
     published_at = version.published_at if version else None
     days = (metadata.temporal_start, metadata.temporal_end)
     description = drop_empty(

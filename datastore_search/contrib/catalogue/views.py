@@ -225,13 +225,11 @@ class FeedView(PublicListView):
         addresses = ResourceAddresses(request)
         for resource in page.items:
             metadata = get_metadata(resource)
+            text = clean_xml(resource.local_description.text[:MAX_DESCRIPTION_LENGTH])
             feed.add_item(
                 title=clean_xml(resource.local_title.text),
                 link=addresses.build_page(resource.pk),
-                # Django declares it as HTML.
-                description=escape(
-                    clean_xml(resource.local_description.text[:MAX_DESCRIPTION_LENGTH])
-                ),
+                description=escape(text),  # Django declares it as HTML
                 unique_id=addresses.build_identifier(resource.pk),
                 pubdate=resource.created_at.astimezone(UTC),
                 updateddate=resource.modified_at.astimezone(UTC),

@@ -81,10 +81,7 @@ _PROGRAM, _GEOPACKAGE_PROGRAMS = slice(68, 72), (b"GPKG", b"GP10", b"GP11")
 #: The root of a document of places, which has no DOCTYPE: that could declare entities.
 _ROOT = r"(?>\s|<\?.*?\?>|<!--.*?-->)*+<(?:[\w.-]+:)?%s[\s>]"
 #: A page, or a part of one: some servers call an error, and some programs a table, a CSV.
-_HTML = (
-    r"(?>\s|<!--.*?-->)*+<(!doctype html|html|head|body|title|meta|link|style|script|div|table"
-    r"|form|h1|center)[\s>]"
-)
+_HTML = r"(?>\s|<!--.*?-->)*+<(!doctype html|html|head|body|title|meta|style|script|div|table)[\s>]"
 #: What a clone has in place of a large file.
 _POINTER = r"version https?://(git-lfs|hawser|git-media)\.|(\.git)?/annex/objects/"
 _NDJSON_SUFFIXES = (".ndjson", ".jsonl", ".jsonlines")
