@@ -257,6 +257,21 @@ def test_leaflet_shows_outlines_and_clusters_that_come_apart(
     Resource.objects.all().delete()
 
 
+def test_leaflet_stays_at_the_world(browser: Chrome, base: str, transactional_db: None) -> None:
+    sites = make_loaded_resource("lat,lon\n60,-170\n-60,170\n")
+    browser.get(f"{base}/en/datastore/{sites.pk}/map/")
+    browser.find_element(By.CSS_SELECTOR, "[data-draw]").click()
+    link = browser.find_element(By.CSS_SELECTOR, "[data-question]")
+    wait_until(browser, link.is_displayed)
+    leaflet = browser.find_element(By.CSS_SELECTOR, ".datastore-leaflet")
+    drag = ActionChains(browser).click_and_hold(leaflet).move_by_offset(-400, 0).release()
+
+    drag.pause(1).click_and_hold(leaflet).move_by_offset(-400, 0).release().perform()
+
+    wait_until(browser, lambda: "from.lon=-" in str(link.get_attribute("href")))
+    Resource.objects.all().delete()
+
+
 def test_the_first_column_stays_in_sight(browser: Chrome, base: str, survey: Resource) -> None:
     set_size(browser, 800, 900)
     for locale in ("en", "ar"):

@@ -9,6 +9,7 @@
     const MAX_CLUSTER_RADIUS = 20;
     const MAX_ZOOM = 19;
     const MAX_FIRST_ZOOM = 14;
+    const WORLD = [[-90, -180], [90, 180]]; // it is drawn once: beyond it there is nothing
 
     function loadFile(address) {
         return new Promise((resolve, reject) => {
@@ -227,7 +228,8 @@
     async function drawMap(container, source, button) {
         const { L } = window;
         container.className = "datastore-leaflet";
-        const map = L.map(container, { maxZoom: MAX_ZOOM, zoomSnap: 0.5 });
+        const options = { maxBounds: WORLD, maxZoom: MAX_ZOOM, zoomSnap: 0.5 };
+        const map = L.map(container, options);
         map.attributionControl.setPrefix("");
         L.control.scale({ imperial: false, position: "topright" }).addTo(map);
         const { tiles, attribution } = button.dataset;
