@@ -196,6 +196,19 @@ def test_a_facet_counts_all_conditions_but_its_own(client: Client, survey: Resou
     assert found["code"].boxes == {}
 
 
+@pytest.mark.parametrize(
+    "kept", [{"filters": '{"kind": "river"}'}, {"contains.kind": "iv"}], ids=["filters", "contains"]
+)
+def test_a_facet_counts_what_its_choices_leave_in_force(
+    client: Client, survey: Resource, kept: dict[str, str]
+) -> None:
+    found = parse_facets(open_page(client, survey, kept))
+    assert found["kind"].boxes == {"field.kind=river": "river 20"}
+
+    found = parse_facets(open_page(client, survey, {**kept, "field.kind": "lake"}))
+    assert found["kind"].boxes == {"field.kind=river": "river 20", "field.kind=lake": "lake"}
+
+
 def test_texts_that_differ_in_case_are_one_value(client: Client, db: None) -> None:
     resource = make_loaded_resource("a\n" + "Open\n" * 3 + "open\n" * 2 + "x\n" * 4)
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from ...filters import Comparison, exclude_field
+from ...filters import Comparison
 from ...messages.availability import TemporarilyUnavailable
 from ...messages.parameters import InvalidParameters
 from ...messages.texts import format_count, show_bidi_controls
@@ -154,10 +154,14 @@ class _Builder:
         """List the facets that are counted; of the others it is known whether records lack them."""
         asked: list[tuple[FacetField, Facet]] = []
         for field in fields:
-            # The conditions that are not on the field itself, and what to find.
-            name = field.column.name
-            own = [each for each in self._query.conditions if each.field.name != name]
-            filters = (*join_conditions(own), *exclude_field(self._query.filters, name))
+            # All conditions but those that a choice in the facet replaces, and what to find.
+            name, is_range = field.column.name, field.kind is not FacetKind.VALUES
+            others = [
+                each
+                for each in self._query.conditions
+                if each.field.name != name or not (is_range or each.operator in {"field", "empty"})
+            ]
+            filters = (*join_conditions(others), *self._query.filters)
             if field.can_be_searched and self._query.find:
                 filters = (*filters, Comparison(name, "icontains", self._query.find))
             query = Query(limit=None, q=self._query.search.q, filters=filters)
