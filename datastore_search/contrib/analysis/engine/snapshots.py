@@ -339,7 +339,7 @@ os.register_at_fork(after_in_child=_waiting.clear)  # the threads are not in the
 #: Tables that may wait for their snapshots in a process.
 _MAX_WAITING = 20
 
-#: How long after a failure a snapshot is not tried again.
+#: How long a snapshot that has failed twice is not tried again.
 _FAILED_SECONDS = 60.0
 
 
@@ -406,7 +406,8 @@ def begin_snapshot(table_version: TableVersion, types: Mapping[str, str]) -> Eve
             _failed.pop(table_id, None)
         except Exception:
             logger.exception("The snapshot of table %s cannot be made.", table_id)
-            _failed[table_id] = monotonic() + _FAILED_SECONDS
+            # The first failure may be a killed process, or memory that was short for a moment.
+            _failed[table_id] = monotonic() + (_FAILED_SECONDS if table_id in _failed else 0)
         finally:
             _waiting.pop(table_id, mine).set()
             connections.close_all()
