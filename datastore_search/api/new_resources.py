@@ -28,6 +28,7 @@ from ..models import (
     MAX_TITLE_LENGTH,
     Resource,
     Translations,
+    has_dataset,
     parse_resource_id,
     split_translations,
     validate_content_language,
@@ -187,10 +188,9 @@ class CatalogueOfResources:
     ``members`` are those of a new resource, ``show`` gives a resource as ``resource_show`` does,
     ``find_dataset`` finds and locks the dataset that a new resource is added to, ``place`` puts it
     there, ``store`` stores what it has no columns for, out of the members that were sent and
-    parsed, ``has_name`` says whether a dataset has a name or an id, but for that of a resource, and
-    ``check_may_add`` refuses a user who may not add the resource that the members describe, and
-    ``is_published`` says whether a resource is part of a published dataset, which decides whether
-    it is private.
+    parsed, ``check_may_add`` refuses a user who may not add the resource that the members describe,
+    and ``is_published`` says whether a resource is part of a published dataset, which decides
+    whether it is private.
     """
 
     members: type[NewResourceMembers] = NewResourceMembers
@@ -200,7 +200,6 @@ class CatalogueOfResources:
     store: Callable[[Request, Resource, Mapping[str, object], Mapping[str, Any]], None] = (
         lambda _request, _resource, _sent, _parsed: None
     )
-    has_name: Callable[..., bool] = lambda _name, _resource=None: False
     check_may_add: Callable[[Request, Mapping[str, Any]], object] = lambda request, _sent: (
         check_may_write(request, Resource(), "", "add")
     )
@@ -270,6 +269,6 @@ def read_new_id(sent: object) -> uuid.UUID:
     if resource_id is None:
         raise InvalidResource(reason=_("“id” must be a UUID."), parameter="id")
     name = str(resource_id)
-    if Resource.objects.known_as(name).exists() or catalogue.entry.has_name(name):
+    if Resource.objects.known_as(name).exists() or has_dataset.entry(name, resource_id):
         raise InvalidResource(reason=_("A resource with this id already exists."), parameter="id")
     return resource_id

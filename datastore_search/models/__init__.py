@@ -5,7 +5,7 @@ The records themselves are in record tables (``database.tables``), one for each 
 resource points to the table version that it serves.
 """
 
-from .aliases import MAX_ALIAS_LENGTH, Alias, check_alias
+from .aliases import MAX_ALIAS_LENGTH, Alias, check_alias, has_dataset
 from .base import RESOURCE_ID, parse_resource_id
 from .resources import (
     MAX_ORDER_INDEXES,

@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import re
 import uuid
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
+from ..contributions import Hook
 from ..messages.texts import show_bidi_controls
 from ..messages.writing import InvalidAlias
 from .base import PrimaryModel, parse_resource_id
 
 #: Characters of an alias, and so of any name under which a resource is requested.
 MAX_ALIAS_LENGTH = 200
+
+#: Whether a dataset of no resource has a name or an id, unless it is the one of the resource.
+has_dataset: Hook[Callable[[str, uuid.UUID], bool]] = Hook(
+    "names of datasets", lambda _name, _resource_id: False
+)
 
 _INVALID_ALIAS_CHARACTERS = re.compile(r'[\x00-\x1f\x7f-\x9f"%]')
 
@@ -47,10 +53,15 @@ def validate_alias(name: str) -> None:
 
 
 def validate_free_name(row: models.Model, name: str, resource_id: uuid.UUID) -> None:
-    """Refuse a new name that another resource has as id, name or alias, without saying as which."""
+    """
+    Refuse a new name that another resource or a dataset has, without saying which.
+
+    A resource has its id, its name and its aliases.
+    """
     resources: Any = Alias.resource.field.related_model
     others = resources.objects.known_as(name).exclude(pk=resource_id)
-    if others.exists() and not type(row)._default_manager.filter(pk=row.pk, name=name).exists():  # noqa: SLF001 - Django's public name for it
+    is_taken = others.exists() or has_dataset.entry(name, resource_id)
+    if is_taken and not type(row)._default_manager.filter(pk=row.pk, name=name).exists():  # noqa: SLF001 - Django's public name for it
         raise ValidationError({"name": row.unique_error_message(type(row), ("name",))})
 
 

@@ -65,6 +65,7 @@ from ..models import (
     TableVersion,
     check_alias,
     drop_tables_on_commit,
+    has_dataset,
 )
 from ..models.base import report_change
 from ..signals import resource_written
@@ -278,6 +279,8 @@ class Writer:
         for name in dict.fromkeys(names):
             if name in known:
                 continue
+            if has_dataset.entry(name, self.resource.pk):
+                raise TakenAlias(alias=name)
             try:
                 with transaction.atomic(using=self.using):
                     aliases.create(resource=self.resource, name=name)

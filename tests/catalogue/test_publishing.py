@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 import pytest
+from django.core.exceptions import ValidationError
 from django.db import connection
 from django.test import Client
 from rdflib import Graph, URIRef
@@ -181,6 +182,9 @@ def test_an_alias_is_no_name_of_another_dataset(
     run(client, "package_patch", {"id": gauges["id"], "state": "active"}, token)
 
     assert refused == {"aliases": ["The alias “gauges” is taken."]}
+    for row in (Alias(resource=lone, name="gauges"), Resource(name="gauges")):  # as in the admin
+        with pytest.raises(ValidationError, match="Name already exists"):
+            row.full_clean()
     assert run(client, "package_show", {"id": "gauges"})["id"] == gauges["id"]
 
 

@@ -21,7 +21,6 @@ from ...messages.writing import (
     InvalidFieldName,
     InvalidResourceMember,
     ResourceAndId,
-    TakenAlias,
     UnknownFieldType,
 )
 from ...models import Resource, parse_resource_id
@@ -243,19 +242,12 @@ def _datastore_create(request: Request, sent: Mapping[str, object]) -> Answer:
             if "primary_key" in parameters:
                 writer.set_key(parameters["primary_key"])
             if "aliases" in parameters:
-                _set_aliases(writer, parameters["aliases"])
+                writer.set_aliases(parameters["aliases"])
             ids = writer.write(records, Method.INSERT)
             result = _build_result(CreateParameters, parameters, writer, Method.INSERT, ids)
             infos = {field.name: field.info for field in writer.resource.schema}
             result["fields"] = describe_fields(writer.resource.types.items(), infos)
     return Answer(result)
-
-
-def _set_aliases(writer: Writer, names: Sequence[str]) -> None:
-    writer.set_aliases(names)
-    for name in names:  # while no other transaction gives names
-        if catalogue.entry.has_name(name, writer.resource):
-            raise TakenAlias(alias=name)
 
 
 def _get_or_add_resource(request: Request, parameters: Mapping[str, Any]) -> Resource:

@@ -18,6 +18,7 @@ class CatalogueConfig(ContribAppConfig):
         from ...api.actions import actions
         from ...api.new_resources import catalogue
         from ...database.findings import cleanups
+        from ...models import has_dataset
         from ...signals import request_answered
         from ...web.addresses import routes
         from .actions import catalogue_actions
@@ -26,12 +27,14 @@ class CatalogueConfig(ContribAppConfig):
         from .groups import group_actions
         from .packages import package_actions
         from .resources import catalogue_of_resources, resource_actions
+        from .sync import is_dataset
         from .uses import clean_up as clean_up_uses, count_use
 
         yield actions.entries(
             *catalogue_actions, *group_actions, *resource_actions, *package_actions
         )
         yield catalogue.entries(catalogue_of_resources)
+        yield has_dataset.entries(is_dataset)
         yield parts.entries(metadata_of_resource)
         yield cleanups.entries(clean_up, clean_up_uses)
         yield receive(request_answered, count_use)

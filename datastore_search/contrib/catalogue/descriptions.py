@@ -7,6 +7,7 @@ Source: ``package_show``, ``resource_show``, ``organization_show`` and ``tag_lis
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import copy
 from datetime import UTC, date, datetime
 from typing import Any, Final, cast
 
@@ -48,6 +49,19 @@ METADATA: Final[Mapping[str, str | Promise]] = {
 
 def get_metadata_field(name: str) -> models.Field[Any, Any]:
     return cast("models.Field[Any, Any]", getattr(Dataset, name).field)
+
+
+def complete_metadata(resource: Resource) -> Dataset:
+    """Copy the metadata of a resource; what it lacks is that of its dataset, and its owner."""
+    metadata = get_metadata(resource)
+    if not (metadata.part_of_id or metadata.owner_org_id):
+        return metadata
+    shown, dataset = copy(metadata), metadata.part_of or metadata
+    for name in METADATA:
+        setattr(shown, name, getattr(shown, name) or getattr(dataset, name))
+    if not shown.publisher and dataset.owner:
+        shown.publisher = dataset.owner.shown_title
+    return shown
 
 
 def describe_dataset(listed: ListedDataset, addresses: ResourceAddresses) -> dict[str, Any]:

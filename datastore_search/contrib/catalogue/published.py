@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
-from copy import copy
 from dataclasses import dataclass
 from datetime import UTC
 from itertools import accumulate
@@ -31,7 +30,7 @@ from ...messages.texts import BIDI_CONTROLS
 from ...models import Field, Resource, write_translations
 from ...web.addresses import ResourceAddresses, find_path, reverse_in_locale
 from .datasets import find_dataset_of
-from .descriptions import METADATA, build_url, describe_license
+from .descriptions import build_url, complete_metadata, describe_license
 from .models import Dataset, get_metadata
 
 #: The length of a description; search engines read no more.
@@ -86,19 +85,6 @@ def find_address(source: str) -> str:
 
 def quote_iri(address: str) -> str:
     return _NOT_IN_IRI.sub(lambda match: quote(match[0]), address)
-
-
-def complete_metadata(resource: Resource) -> Dataset:
-    """Copy the metadata of a resource; what it lacks is that of its dataset, and its owner."""
-    metadata = get_metadata(resource)
-    if not (metadata.part_of_id or metadata.owner_org_id):
-        return metadata
-    shown, dataset = copy(metadata), metadata.part_of or metadata
-    for name in METADATA:
-        setattr(shown, name, getattr(shown, name) or getattr(dataset, name))
-    if not shown.publisher and dataset.owner:
-        shown.publisher = dataset.owner.shown_title
-    return shown
 
 
 def drop_empty(members: dict[str, Any]) -> dict[str, Any]:

@@ -59,7 +59,6 @@ from .datasets import find_resource, open_readable_datasets
 from .descriptions import METADATA, describe_resource, get_metadata_field, write_time
 from .groups import find_owner_org
 from .models import MAX_TAGS, Dataset, build_organization, get_metadata
-from .sync import has_dataset
 
 
 class MetadataField(ParameterField):
@@ -463,7 +462,6 @@ catalogue_of_resources = CatalogueOfResources(
     partial(lock_changeable, parameter="package_id"),
     place_resource,
     store_metadata,
-    has_dataset,
     check_may_add,
     is_published,
 )

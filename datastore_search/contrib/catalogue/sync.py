@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy as _
 
 from ...database.statements import begin_write_transaction, lock_aliases
 from ...models import Resource
-from .models import Dataset, State, get_metadata
+from .models import Dataset, State
 
 #: What only this module and triggers set.
 _KEPT: Final = Dataset.guarded_fields | {"id", "modified_at"}
@@ -87,11 +87,10 @@ def delete_dataset(dataset_id: str) -> bool:
         return bool(rows.delete()[0])
 
 
-def has_dataset(name: str, resource: Resource | None = None) -> bool:
+def is_dataset(name: str, resource_id: uuid.UUID) -> bool:
     """Return whether a dataset, visible or not, has an id or a name, but for a resource’s own."""
     rows = Dataset.objects.using(router.db_for_write(Dataset)).filter(resource=None)
-    own = get_metadata(resource).part_of_id if resource else None
-    return rows.filter(match_dataset_name(name)).exclude(pk=own).exists()
+    return rows.filter(match_dataset_name(name)).exclude(parts__resource=resource_id).exists()
 
 
 def match_dataset_name(name: str) -> Q:

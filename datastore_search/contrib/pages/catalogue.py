@@ -35,11 +35,15 @@ from ..catalogue.datasets import (
     count_facets,
     open_readable_datasets,
 )
-from ..catalogue.descriptions import build_url, describe_license, get_metadata_field
+from ..catalogue.descriptions import (
+    build_url,
+    complete_metadata,
+    describe_license,
+    get_metadata_field,
+)
 from ..catalogue.models import get_metadata
 from ..catalogue.published import (
     build_catalogue_links,
-    complete_metadata,
     describe_catalogue,
     describe_resource,
     find_address,

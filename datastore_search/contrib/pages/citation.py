@@ -15,7 +15,7 @@ from ...conf import conf
 from ...messages.texts import show_bidi_controls
 from ...models import Resource
 from ...web.addresses import reverse_in_locale
-from ..catalogue.published import complete_metadata
+from ..catalogue.descriptions import complete_metadata
 from .sections import PageQuestion, Place, Section
 from .values import compose_phrase, format_day, mark_text
 
