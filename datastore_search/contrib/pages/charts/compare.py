@@ -360,12 +360,8 @@ class CompareChart(Chart):
         falling = [row for row in rows if row.difference and row.difference < 0]
         increase = _("The largest increase is %(figure)s (%(group)s).")
         decrease = _("The largest decrease is %(figure)s (%(group)s).")
-        for changed, text, none in (
-            (rising, increase, _("None has increased.")),
-            (falling, decrease, _("None has decreased.")),
-        ):
+        for changed, text in ((rising, increase), (falling, decrease)):
             if not changed:
-                yield mark_text(none)
                 continue
             (group,) = list_groups(self.compared, self.rows, changed[:1])
             figure, change = group.points[2], changed[0].change
