@@ -208,6 +208,18 @@ def test_a_facet_counts_what_its_choices_leave_in_force(
     found = parse_facets(open_page(client, survey, {**kept, "field.kind": "lake"}))
     assert found["kind"].boxes == {"field.kind=river": "river 20", "field.kind=lake": "lake"}
 
+    # The box does not replace that records have a value.
+    found = parse_facets(open_page(client, survey, {"empty.stage": "no"}))
+    assert found["stage"].boxes == {
+        "field.stage=open": "open 20",
+        "field.stage=closed": "closed 10",
+    }
+
+    asked = {"facet": "stage", "find": "open", "empty.stage": "yes"}
+    assert (
+        parse_facets(open_page(client, survey, asked))["stage"].boxes["empty.stage=yes"] == "empty"
+    )
+
 
 def test_texts_that_differ_in_case_are_one_value(client: Client, db: None) -> None:
     resource = make_loaded_resource("a\n" + "Open\n" * 3 + "open\n" * 2 + "x\n" * 4)

@@ -159,7 +159,12 @@ class _Builder:
             others = [
                 each
                 for each in self._query.conditions
-                if each.field.name != name or not (is_range or each.operator in {"field", "empty"})
+                if each.field.name != name
+                or not (
+                    is_range
+                    or each.operator == "field"
+                    or (each.operator, *each.values) == ("empty", "yes")
+                )
             ]
             filters = (*join_conditions(others), *self._query.filters)
             if field.can_be_searched and self._query.find:
@@ -305,7 +310,7 @@ class _Builder:
         is_checked = condition is not None and "yes" in condition.values
         if not (counts.nulls or counts.nulls is None or is_checked):
             return None
-        number = "" if counts.nulls is None else str(counts.nulls)
+        number = str(counts.nulls or "")  # with what to find, none is counted
         return FacetValue("yes", _("empty"), is_checked, number)
 
 
