@@ -292,7 +292,9 @@ def test_more_groups_than_a_page_are_said_sorted_and_in_the_file(client: Client,
     assert len(file.content.splitlines()) == 251
     assert "datastore-toolbar" not in first.content.decode()  # it is about records
     said = extract_text(first)
-    assert "The largest increase is +249 (g249). Of 250 groups, 249 increased and 0 decreased." in said
+    assert (
+        "The largest increase is +249 (g249). Of 250 groups, 249 increased and 0 decreased." in said
+    )
     assert "The 30 groups with the largest differences are drawn." in said
     assert "1–100 of 250" in said
 
