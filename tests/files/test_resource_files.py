@@ -905,6 +905,9 @@ def test_a_task_whose_process_was_killed_is_an_error_after_a_minute(
         assert shown["datastore_load"] == {"state": "failed", "error": reason}
     with hold_job_lock(connections["default"], load.pk):  # it is slow, and lives
         assert get_result(show_task(client, made["id"]))["state"] == "pending"
+    # A draft that was previewed waits for a worker.
+    Load.objects.filter(pk=load.pk).update(state=LoadState.QUEUED, started_at=None)
+    assert get_result(show_task(client, made["id"]))["state"] == "pending"
 
 
 def test_a_task_of_a_resource_that_is_not_shown_is_for_those_who_may_change_it(

@@ -179,9 +179,9 @@ def mark_interrupted_loads(loads: QuerySet[Load]) -> int:
 
 def is_interrupted(load: Load) -> bool:
     """Return whether the process of a load is gone that is not marked yet; this changes nothing."""
-    reported_at = load.heartbeat_at or load.started_at
-    is_over = load.is_finished or load.state == LoadState.DRAFT
-    if is_over or reported_at is None or timezone.now() - reported_at < timedelta(minutes=1):
+    # A preview has left its time in a load that waits.
+    reported_at = load.started_at and (load.heartbeat_at or load.started_at)
+    if load.is_finished or not reported_at or timezone.now() - reported_at < timedelta(minutes=1):
         return False  # a replica may be behind by less
     with suppress(Error):  # a replica answers alone
         return not is_running(connections[router.db_for_write(Load)], load.pk)
