@@ -14,7 +14,7 @@ from django.db import connection, connections, transaction
 from psycopg import sql
 
 from datastore_search.contrib.analysis.engine import source
-from datastore_search.contrib.analysis.engine.process import engine
+from datastore_search.contrib.analysis.engine.process import TableClosed, engine
 from datastore_search.contrib.analysis.engine.snapshots import make_snapshot
 from datastore_search.contrib.analysis.engine.source import Source
 from datastore_search.contrib.analysis.models import Snapshot
@@ -172,12 +172,14 @@ def test_the_engine_is_asked_once_about_a_version(
 
     def note(tables: Any, statement: str, *rest: Any) -> Any:
         asked.append(statement)
+        if len(asked) == 1:  # a table that was there has been closed, as when memory is short
+            raise TableClosed
         return ask(tables, statement, *rest)
 
     monkeypatch.setattr(engine, "ask", note)
     first, expected = ask_both(resource)
     assert first == expected == ask_both(resource)[0]
-    assert len([each for each in asked if each.endswith(ASKED)]) == 1
+    assert len([each for each in asked if each.endswith(ASKED)]) == 2
 
     with connection.cursor() as cursor:
         cursor.execute(CHANGES["delete"].format(get_record_table(resource)))

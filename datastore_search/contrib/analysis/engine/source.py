@@ -158,8 +158,9 @@ class Source:
                 if self._snapshot is not None:
                     discard(self._snapshot)
                 raise StaleVersion from None
-            _answers.add(key, json.dumps(rows))
-            return rows
+            else:
+                _answers.add(key, json.dumps(rows))
+                return rows
         raise EngineUnavailable
 
     def _open(self) -> None:
