@@ -61,7 +61,7 @@ def find_token_user(token: str) -> AbstractBaseUser | None:
     Many requests make it, so its SQL is built once: a QuerySet would take longer to build it than
     PostgreSQL takes to run it.
     """
-    users = get_user_model()._default_manager  # noqa: SLF001 - Django documents it: `objects` may be missing
+    users = get_user_model()._default_manager
     # The database that issues and revokes tokens, unless a read request is answered by a replica.
     alias = router.db_for_write(get_token_model(), is_reading=True)
     rows = users.raw(_build_token_query(), [hash_token(token), timezone.now()], using=alias)

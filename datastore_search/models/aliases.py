@@ -61,7 +61,7 @@ def validate_free_name(row: models.Model, name: str, resource_id: uuid.UUID) -> 
     resources: Any = Alias.resource.field.related_model
     others = resources.objects.known_as(name).exclude(pk=resource_id)
     is_taken = others.exists() or has_dataset.entry(name, resource_id)
-    if is_taken and not type(row)._default_manager.filter(pk=row.pk, name=name).exists():  # noqa: SLF001 - Django's public name for it
+    if is_taken and not type(row)._default_manager.filter(pk=row.pk, name=name).exists():
         raise ValidationError({"name": row.unique_error_message(type(row), ("name",))})
 
 

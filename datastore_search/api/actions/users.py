@@ -50,7 +50,7 @@ def find_user(text: str) -> Any:
     condition = Q(**{model.USERNAME_FIELD: text})
     with suppress(ValidationError):
         condition |= Q(pk=model._meta.pk.to_python(text))
-    found = [*model._default_manager.filter(condition)[:2]]  # noqa: SLF001 - `objects` may be missing
+    found = [*model._default_manager.filter(condition)[:2]]
     return found[0] if len(found) == 1 else None
 
 
@@ -111,7 +111,7 @@ class UserListParameters(ActionParameters):
 def _user_list(request: Request, sent: Mapping[str, object]) -> Answer:
     parsed, model = UserListParameters.parse(sent), get_user_model()
     reader: Any = get_reader(request)
-    users = model._default_manager.filter(is_active=True)  # noqa: SLF001 - `objects` may be missing
+    users = model._default_manager.filter(is_active=True)
     if not getattr(reader, "is_staff", False):
         users = users.filter(pk=reader.pk)
     users = users.filter(**{f"{model.USERNAME_FIELD}__icontains": parsed.get("q", "")})

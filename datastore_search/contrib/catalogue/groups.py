@@ -98,7 +98,7 @@ def describe_fully(request: Request, row: MemberGroup, count: int = 0) -> dict[s
     is_shown = not row._state.adding and permits(request, "view", row)
     members = row.memberships.values_list("user", "role") if is_shown else ()
     roles = dict(members[:MAX_SHOWN_MEMBERS])
-    users = get_user_model()._default_manager.in_bulk(roles)  # noqa: SLF001 - `objects` may be missing
+    users = get_user_model()._default_manager.in_bulk(roles)
     return {
         **describe_row(row, count),
         "extras": [{"key": key, "value": value} for key, value in row.extras.items()],

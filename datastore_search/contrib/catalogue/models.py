@@ -236,7 +236,7 @@ class Membership(models.Model):
         )
 
     def __str__(self) -> str:
-        user = get_user_model()._default_manager.filter(pk=self.user_id).first()  # noqa: SLF001 - `objects` may be missing
+        user = get_user_model()._default_manager.filter(pk=self.user_id).first()
         return f"{user or self.user_id}: {self.role}"
 
 

@@ -33,7 +33,7 @@ from .columns import (
     draw_histogram,
 )
 from .head import Input, build_input
-from .question import OF_TABLE, YES_OR_NO, join_conditions, write_change
+from .question import OF_TABLE, YES_OR_NO, FieldCondition, join_conditions, write_change
 from .sections import PageQuestion, Place, Section
 from .values import Digits, choose_number_style, format_value, parse_typed_value, write_value
 
@@ -139,6 +139,14 @@ def _show_facets(question: PageQuestion) -> Mapping[str, Any]:
 # Counting -----------------------------------------------------------------------------------------
 
 
+def _is_replaced(condition: FieldCondition, field: FacetField) -> bool:
+    """Return whether a choice in the facet of a field takes the place of a condition."""
+    if condition.field.name != field.column.name:
+        return False
+    is_choice = (condition.operator, *condition.values) == ("empty", "yes")
+    return is_choice or condition.operator == "field" or field.kind is not FacetKind.VALUES
+
+
 class _Builder:
     """Counts facets, and describes them."""
 
@@ -154,18 +162,8 @@ class _Builder:
         """List the facets that are counted; of the others it is known whether records lack them."""
         asked: list[tuple[FacetField, Facet]] = []
         for field in fields:
-            # All conditions but those that a choice in the facet replaces, and what to find.
-            name, is_range = field.column.name, field.kind is not FacetKind.VALUES
-            others = [
-                each
-                for each in self._query.conditions
-                if each.field.name != name
-                or not (
-                    is_range
-                    or each.operator == "field"
-                    or (each.operator, *each.values) == ("empty", "yes")
-                )
-            ]
+            name = field.column.name
+            others = [each for each in self._query.conditions if not _is_replaced(each, field)]
             filters = (*join_conditions(others), *self._query.filters)
             if field.can_be_searched and self._query.find:
                 filters = (*filters, Comparison(name, "icontains", self._query.find))

@@ -20,7 +20,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> str:
         """Find the user as signing in does: by natural key, or by ``USERNAME_FIELD``."""
         users, name = get_user_model(), options["username"]
-        manager: Any = users._default_manager  # noqa: SLF001 - Django documents it: `objects` may be missing
+        manager: Any = users._default_manager
         # The database that stores the token: a replica may not have the user yet.
         manager = manager.db_manager(router.db_for_write(users))
         try:
