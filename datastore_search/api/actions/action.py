@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any
 
 from django.conf import settings
@@ -19,6 +20,13 @@ from ...web.addresses import build_site_address
 from ...web.caching import Validators
 from ..parameters import ActionParameters, Schema, TextField, make_printable
 from ..schemas import OBJECT, TEXT, list_of, object_of, schema_ref
+
+
+def write_time(moment: datetime | None) -> str | None:
+    """Write a time in UTC without an offset, as CKAN does."""
+    if moment is None:
+        return None
+    return moment.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="microseconds")
 
 
 @dataclass(frozen=True, slots=True)

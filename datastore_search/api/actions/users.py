@@ -31,7 +31,7 @@ from ..parameters import (
     NonNegativeIntegerField,
     TextField,
 )
-from .action import Answer, build_action
+from .action import Answer, build_action, write_time
 
 #: Users or tokens of one answer, and tokens of a user.
 MAX_LISTED = 1_000
@@ -64,7 +64,7 @@ def describe_user(user: Any, *, is_private: bool = False) -> dict[str, Any]:
         "name": name,
         "fullname": full_name or None,
         "display_name": full_name or name,
-        "created": joined and joined.replace(tzinfo=None).isoformat(timespec="microseconds"),
+        "created": write_time(joined),
         "about": None,
         "activity_streams_email_notifications": False,
         "image_display_url": None,
@@ -161,9 +161,8 @@ def _api_token_list(request: Request, sent: Mapping[str, object]) -> Answer:
 
 def _describe_token(token: Any) -> dict[str, Any]:
     """Describe a token by the beginning of its text, by which the admin shows it, too."""
-    created = token.created.replace(tzinfo=None).isoformat(timespec="microseconds")
     names = {"id": token.token_key, "name": token.token_key, "user_id": str(token.user_id)}
-    return {**names, "created_at": created, "last_access": None}
+    return {**names, "created_at": write_time(token.created), "last_access": None}
 
 
 @build_action(TokenCreateParameters, _("Issue an API token."), is_writing=True)

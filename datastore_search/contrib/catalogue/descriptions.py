@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from copy import copy
-from datetime import UTC, date, datetime
+from datetime import date
 from typing import Any, Final, cast
 
 from django.db import models
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
+from ...api.actions.action import write_time
 from ...models import Resource
 from ...web.addresses import ResourceAddresses
 from .models import (
@@ -221,13 +222,6 @@ def _write_value(value: str | list[str] | date | None) -> str | list[str] | None
     if isinstance(value, date):
         return value.isoformat()
     return value if value or isinstance(value, list) else None
-
-
-def write_time(moment: datetime | None) -> str | None:
-    """Write a time in UTC without an offset, as CKAN does."""
-    if moment is None:
-        return None
-    return moment.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="microseconds")
 
 
 #: Title, and address, by SPDX id: those that portals of open data use.  All conform to the Open

@@ -20,7 +20,7 @@ from django.utils.translation import gettext_lazy as _
 from rest_framework import serializers
 from rest_framework.request import Request
 
-from ...api.actions.action import Action, Answer
+from ...api.actions.action import Action, Answer, write_time
 from ...api.actions.users import describe_user, find_user
 from ...api.authentication import build_write_refusal, get_reader
 from ...api.new_resources import WordsField
@@ -30,7 +30,7 @@ from ...field_types import is_storable
 from ...messages.access import AccessDenied, UnknownResource
 from ...models.object_permissions import has_permission
 from .datasets import Datasets, open_public_datasets
-from .descriptions import describe_group, describe_organization, write_time
+from .descriptions import describe_group, describe_organization
 from .models import Dataset, Group, MemberGroup, Organization, Role, build_id
 from .permissions import find_memberships
 from .sync import lock_resources

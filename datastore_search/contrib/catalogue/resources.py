@@ -26,7 +26,7 @@ from django.utils.translation import gettext_lazy as _
 from rest_framework import serializers
 from rest_framework.request import Request
 
-from ...api.actions.action import Action, Answer, build_action
+from ...api.actions.action import Action, Answer, build_action, write_time
 from ...api.authentication import check_may_write, get_reader
 from ...api.new_resources import (
     CatalogueOfResources,
@@ -56,7 +56,7 @@ from ...models import Resource
 from ...web.addresses import ResourceAddresses
 from .access import is_shown, lock_changeable
 from .datasets import find_resource, open_readable_datasets
-from .descriptions import METADATA, describe_resource, get_metadata_field, write_time
+from .descriptions import METADATA, describe_resource, get_metadata_field
 from .groups import find_owner_org
 from .models import MAX_TAGS, Dataset, build_organization, get_metadata
 

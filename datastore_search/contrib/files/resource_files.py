@@ -14,7 +14,6 @@ import secrets
 import unicodedata
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from datetime import UTC
 from pathlib import PurePath
 from typing import Any, Final
 
@@ -25,7 +24,7 @@ from django.utils.translation import gettext_lazy as _
 from rest_framework import serializers
 from rest_framework.request import Request
 
-from ...api.actions.action import Answer, build_action
+from ...api.actions.action import Answer, build_action, write_time
 from ...api.authentication import check_may_read, check_may_write, get_reader
 from ...api.new_resources import catalogue
 from ...api.parameters import (
@@ -118,8 +117,8 @@ def receive_file(
         known["format"] = members.get("format") or known["format"]
     if is_loaded(name, str(known["format"])):
         queue_load(request, resource, file=stored, source=name)
-    modified = now.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="microseconds")
-    return {"url": name, "url_type": URL_TYPE, "size": size, "last_modified": modified, **known}
+    modified = {"last_modified": write_time(now)}
+    return {"url": name, "url_type": URL_TYPE, "size": size, **modified, **known}
 
 
 def _keep_file(
@@ -270,7 +269,6 @@ def _task_status_show(request: Request, sent: Mapping[str, object]) -> Answer:
             raise UnknownResource(resource=make_printable(name))
     state, error = _STATES.get(LoadState(load.state), "pending"), read_error(request, load)
     moment = load.finished_at or load.heartbeat_at or load.started_at or load.created_at
-    moment = moment.astimezone(UTC).replace(tzinfo=None)
     result = {
         "id": str(load.resource_id),
         "entity_id": str(load.resource_id),
@@ -280,7 +278,7 @@ def _task_status_show(request: Request, sent: Mapping[str, object]) -> Answer:
         "value": json.dumps({"job_id": str(load.pk)}),
         "state": state,
         "error": json.dumps({"message": error} if error else {}),
-        "last_updated": moment.isoformat(timespec="microseconds"),
+        "last_updated": write_time(moment),
     }
     return Answer(result)
 
