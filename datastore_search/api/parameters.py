@@ -204,6 +204,20 @@ class ParameterField(serializers.Field[Any, Any, Any, Any]):
     def get_component(self, name: str) -> str:
         return self.component.format(name=name)
 
+    def parse_text(self, text: str, code: str, max_values: int = MAX_JSON_VALUES) -> object:
+        """Parse a JSON text; ``code`` is the error of any other."""
+        try:
+            return parse_json(text, max_values)
+        except MalformedJson:
+            self.fail(code)
+
+    def check_list(self, data: object) -> list[Any]:
+        if not isinstance(data, list):
+            self.fail("invalid")
+        if len(data) > self.max_items:
+            self.fail("many", most=self.max_items)
+        return data
+
 
 class NonNegativeIntegerField(ParameterField):
     """An integer from 0, also as text, as 5.0, or as true, which is 1."""
@@ -425,11 +439,9 @@ class NamesField(ParameterField):
 
     def split(self, data: object) -> list[str]:
         """Split the parameter into names; too many are refused before any is checked."""
-        parts = split_names(data, self.max_items + 1) if isinstance(data, str) else data
-        if not isinstance(parts, list):
-            self.fail("invalid")
-        if len(parts) > self.max_items:
-            self.fail("many", most=self.max_items)
+        if isinstance(data, str):
+            data = split_names(data, self.max_items + 1)
+        parts = self.check_list(data)
         if not all(isinstance(part, str) for part in parts):
             self.fail("invalid")
         return parts
@@ -450,10 +462,7 @@ class JsonNamesField(NamesField):
 
     def split(self, data: object) -> list[str]:
         if isinstance(data, str) and data.lstrip()[:1] == "[":
-            try:
-                data = parse_json(data)
-            except MalformedJson:
-                self.fail("invalid")
+            data = self.parse_text(data, "invalid")
         return super().split(data)
 
 
@@ -490,10 +499,7 @@ class JsonField(ParameterField):
         if data in ("", {}, []):
             return None
         if isinstance(data, str):
-            try:
-                data = parse_json(data, self.max_values)
-            except MalformedJson:
-                self.fail("json")
+            data = self.parse_text(data, "json", self.max_values)
         return None if data is None else self.check(data)
 
     def check(self, data: object) -> Any:
@@ -546,13 +552,10 @@ class ObjectsField(JsonField):
     max_values = MAX_WRITTEN_VALUES
 
     def check(self, data: object) -> list[Mapping[str, object]]:
-        if not isinstance(data, list):
+        objects = self.check_list(data)
+        if not all(isinstance(each, Mapping) for each in objects):
             self.fail("invalid")
-        if len(data) > self.max_items:
-            self.fail("many", most=self.max_items)
-        if not all(isinstance(each, Mapping) for each in data):
-            self.fail("invalid")
-        return data
+        return objects
 
 
 class FieldsField(ObjectsField):

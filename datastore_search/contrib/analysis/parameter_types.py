@@ -9,9 +9,8 @@ from django.utils.translation import gettext_lazy as _
 from rest_framework import serializers
 
 from ...api.envelope import MAX_REPORTED_ERRORS
-from ...api.parameters import ActionParameters, ParameterField, Schema, make_printable, parse_json
+from ...api.parameters import ActionParameters, ParameterField, Schema, make_printable
 from ...filters.names import split_names, unquote_name
-from ...messages.requests import MalformedJson
 
 
 class OptionsListField(ParameterField):
@@ -40,18 +39,12 @@ class OptionsListField(ParameterField):
 
     def to_internal_value(self, data: object) -> tuple[Mapping[str, Any], ...] | None:
         if isinstance(data, str) and data.lstrip()[:1] in ("[", "{"):
-            try:
-                data = parse_json(data)
-            except MalformedJson:
-                self.fail("json")
-        given = split_names(data, self.max_items + 1) if isinstance(data, str) else data
-        if not isinstance(given, list):
-            self.fail("invalid")
-        if len(given) > self.max_items:
-            self.fail("many", most=self.max_items)
+            data = self.parse_text(data, "json")
+        if isinstance(data, str):
+            data = split_names(data, self.max_items + 1)
         items: list[Mapping[str, Any]] = []
         errors: list[str] = []
-        for each in given:
+        for each in self.check_list(data):
             try:
                 item = self.expand_name(each) if isinstance(each, str) else each
                 if not isinstance(item, Mapping):
