@@ -4,8 +4,6 @@ The signals that a portal can receive.
 An exception of a receiver is logged, and changes nothing.
 """
 
-from __future__ import annotations
-
 from django.dispatch import Signal
 
 #: The surrogate key of answers about several resources.

@@ -1,7 +1,5 @@
 """Resources that are unknown, may not be read or changed, or have lost their records."""
 
-from __future__ import annotations
-
 from django.utils.translation import gettext_lazy as _
 
 from . import DatastoreError

@@ -1,7 +1,5 @@
 """Requests that cannot be read, or ask for something that does not exist."""
 
-from __future__ import annotations
-
 from django.utils.translation import gettext_lazy as _
 
 from . import DatastoreError

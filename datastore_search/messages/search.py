@@ -1,7 +1,5 @@
 """Parameters of a search, or of a file of its records, that cannot be used."""
 
-from __future__ import annotations
-
 from django.utils.translation import gettext_lazy as _
 
 from .parameters import InvalidParameter

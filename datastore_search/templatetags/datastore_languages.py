@@ -5,8 +5,6 @@ Filters for texts of other languages and directions.
 ``{{ text|show_bidi_controls }}``: a text with the controls of its direction made visible.
 """
 
-from __future__ import annotations
-
 from django import template
 from django.template.defaultfilters import stringfilter
 

@@ -1,7 +1,5 @@
 """The actions: one table of them, by name."""
 
-from __future__ import annotations
-
 from . import info, search, users, write
 from .action import Action, Answer, actions, help_show, status_show
 

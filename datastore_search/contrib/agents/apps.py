@@ -1,7 +1,5 @@
 """The app that answers agents."""
 
-from __future__ import annotations
-
 from ...apps import ContribAppConfig
 
 

@@ -1,7 +1,5 @@
 """Settings of analysing records."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 
 from ...conf import MAX_TIMEOUT, Setting, Settings

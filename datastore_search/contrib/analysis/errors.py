@@ -1,7 +1,5 @@
 """Parameters of facets and aggregates that cannot be used."""
 
-from __future__ import annotations
-
 from django.utils.translation import gettext_lazy as _
 
 from ...messages.availability import TemporarilyUnavailable

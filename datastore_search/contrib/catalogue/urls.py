@@ -1,7 +1,5 @@
 """The addresses of the catalogue for machines."""
 
-from __future__ import annotations
-
 from django.apps import apps
 from django.urls import path
 

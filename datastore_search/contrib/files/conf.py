@@ -1,7 +1,5 @@
 """Settings of loading files."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from datetime import timedelta
 

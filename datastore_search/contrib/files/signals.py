@@ -5,8 +5,6 @@ They are sent by the process that ran the load, when its transaction is committe
 a receiver is logged, and changes nothing.
 """
 
-from __future__ import annotations
-
 from django.dispatch import Signal
 
 #: Sent by ``Resource`` when a load is served: ``resource``, ``load``.

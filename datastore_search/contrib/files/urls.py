@@ -1,7 +1,5 @@
 """The address of the file of a resource, which is CKAN's."""
 
-from __future__ import annotations
-
 from django.urls import path
 
 from ...web.errors import explain_failures

@@ -1,7 +1,5 @@
 """The app that describes the API in OpenAPI."""
 
-from __future__ import annotations
-
 from ...apps import ContribAppConfig
 
 

@@ -1,7 +1,5 @@
 """Settings of pages."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from ...conf import Setting, Settings

@@ -1,7 +1,5 @@
 """The addresses of the pages; those of the catalogue and of figures need their contrib apps."""
 
-from __future__ import annotations
-
 from django.apps import apps
 from django.urls import path, re_path
 

@@ -1,7 +1,5 @@
 """Settings of portals on more than one machine."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from datetime import timedelta
 

@@ -1,7 +1,5 @@
 """Import Django's framework for tasks: from Django 6.0 on, and from django-tasks before."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 import django
