@@ -17,7 +17,7 @@ from .options import ReadOptions
 from .row_writer import MAX_ROW_BYTES, TOO_LONG
 from .staging import ROW_ERRORS, STAGED_ROWS, StagedTable, StagingArea, get_column, quote_message
 
-#: A type as DuckDB's client describes it: ``id``, and ``children`` where it is made of others.
+#: A type as DuckDB's client describes it: ``id``, and ``child`` of a list.
 _DuckDBType = Any
 
 _NESTED, _MAX_DIGITS = frozenset(("list", "array", "struct", "map")), 38
@@ -104,7 +104,7 @@ class _Column(NamedTuple):
             return SQL("decode({})").format(value)
         if kind.id not in _NESTED:
             return text
-        if kind.id == "list" and _get_element(kind).id == "float":
+        if kind.id == "list" and kind.child.id == "float":
             # A float has fewer digits than the double of the same value.
             value = SQL("CAST(CAST({} AS VARCHAR[]) AS DOUBLE[])").format(value)
         text = SQL("CAST(to_json({}) AS VARCHAR)").format(value)
@@ -190,10 +190,6 @@ def _find_field_type(kind: _DuckDBType) -> str:
     if str(kind) == "JSON":
         return "json"
     if kind.id == "list":
-        element_type = _find_field_type(_get_element(kind))
+        element_type = _find_field_type(kind.child)
         return f"_{element_type}" if f"_{element_type}" in field_types else "json"
     return declared_types.get(kind.id, TEXT).name
-
-
-def _get_element(kind: _DuckDBType) -> _DuckDBType:
-    return dict(kind.children)["child"]
