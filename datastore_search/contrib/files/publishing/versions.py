@@ -82,7 +82,7 @@ def select_with_former(loads: QuerySet[Load]) -> QuerySet[Load]:
         replaceable,
         Exists(TableVersion.objects.filter(pk=OuterRef("former_id"))),
         resource__table_version__isnull=False,
-        finished_at__gt=_begin_retention(),
+        finished_at__gt=timezone.now() - conf.UPLOAD_RETENTION,
     )
 
 
@@ -129,13 +129,9 @@ def list_former_tables(table_ids: Collection[int]) -> dict[int, datetime]:
     """Map those of unserved tables that may be published again to the end of that time."""
     resources = TableVersion.objects.filter(pk__in=table_ids).values("resource")
     loads = Load.objects.filter(resource__in=resources, former__isnull=False)
-    kept = loads.filter(finished_at__gt=_begin_retention() - _GRACE)
+    kept = loads.filter(finished_at__gt=timezone.now() - conf.UPLOAD_RETENTION - _GRACE)
     ends: Any = kept.values_list("former__version", "finished_at")
     return {pk: moment + conf.UPLOAD_RETENTION for pk, moment in ends if pk in table_ids}
-
-
-def _begin_retention() -> datetime:
-    return timezone.now() - conf.UPLOAD_RETENTION
 
 
 def _connect() -> Any:
