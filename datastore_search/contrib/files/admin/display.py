@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
 
@@ -38,7 +39,7 @@ _UNITS = (
     (timedelta(seconds=1), ngettext_lazy("%(count)s second", "%(count)s seconds", "count")),
 )
 
-_TONES = {
+_TONES: Mapping[str, str] = {
     LoadState.READY: "good",
     LoadState.UNCHANGED: "good",
     LoadState.FAILED: "bad",
@@ -50,7 +51,7 @@ _TONES = {
 def render_badge(load: Load) -> SafeString:
     return format_html(
         '<span class="datastore-badge datastore-badge-{}" data-datastore-state>{}</span>',
-        _get_tone(load),
+        _TONES.get(load.state, "busy"),
         load.get_state_display(),
     )
 
@@ -83,7 +84,7 @@ def describe_progress(load: Load) -> dict[str, Any]:
     return {
         "state": load.state,
         "label": load.get_state_display(),
-        "tone": _get_tone(load),
+        "tone": _TONES.get(load.state, "busy"),
         "percentage": load.percentage,
         "text": format_progress(load),
         "brief": format_remaining(load),
@@ -171,7 +172,3 @@ def format_duration(load: Load) -> str:
 def format_rough_time(time: timedelta) -> str:
     unit, text = next((each for each in _UNITS if time >= each[0]), _UNITS[-1])
     return text % {"count": max(1, time // unit)}
-
-
-def _get_tone(load: Load) -> str:
-    return _TONES.get(LoadState(load.state), "busy")
