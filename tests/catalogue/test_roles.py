@@ -169,6 +169,21 @@ def test_users_see_themselves_and_staff_all(tokens: dict[str, str], kind: str) -
     assert act(Client(), "user_list", {}).json()["result"] == []
 
 
+def test_times_of_users_and_tokens_are_in_utc_in_a_portal_without_zones(settings: Any) -> None:
+    token = issue_token(make_user())
+
+    def list_times() -> list[str]:
+        user = act(Client(), "user_show", {}, token).json()["result"]
+        tokens = act(Client(), "api_token_list", {"user": "reader"}, token).json()["result"]
+        return [user["created"], *(each["created_at"] for each in tokens)]
+
+    before = list_times()
+    settings.USE_TZ, settings.TIME_ZONE = False, "Asia/Ho_Chi_Minh"
+
+    assert list_times() == before
+    assert len(before) == 2
+
+
 @pytest.mark.parametrize(("role", "status"), [("editor", 200), ("member", 403)])
 def test_the_first_call_of_an_editor_may_be_large(role: str, status: int) -> None:
     row, user = MemberGroup.objects.create(pk="new", name="new"), make_user("first")
