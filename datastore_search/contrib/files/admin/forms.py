@@ -56,15 +56,8 @@ def describe_type(name: str) -> str:
     return f"{label} · {found.example}" if found.example else label
 
 
-def list_type_choices(selected: str = "") -> list[tuple[str, Any]]:
-    """List the field types after the choice of none, with the selected one if it is another."""
-    known = _list_type_choices_in(get_language())
-    is_known = selected in ("", *_FIRST_TYPES, *_OTHER_TYPES)
-    return known if is_known else [known[0], (selected, describe_type(selected)), *known[1:]]
-
-
 @cache
-def _list_type_choices_in(language: str | None) -> list[tuple[str, Any]]:
+def _list_type_choices(_language: str | None) -> list[tuple[str, Any]]:
     """List the field types in the active language; cached, since a page has up to 400 lists."""
     return [
         ("", gettext("as in the file")),
@@ -116,7 +109,9 @@ class LinesField(forms.CharField):
 
 
 def _make_type_field(label: Any, selected: str) -> forms.ChoiceField:
-    choices = list_type_choices(selected)
+    choices = _list_type_choices(get_language())
+    if selected not in ("", *_FIRST_TYPES, *_OTHER_TYPES):
+        choices = [choices[0], (selected, describe_type(selected)), *choices[1:]]
     return forms.ChoiceField(
         label=label, choices=choices, required=False, initial=selected, widget=PlainSelect
     )
