@@ -61,8 +61,8 @@ _CELLS = quote_identifier("temp", "cells")
 #: A thread reads a group of rows at a time, and DuckDB's own groups have 122,880.
 _ROW_GROUP_ROWS = 20_480
 
-#: More than any ``rowid``.
-_END = 2**62
+#: The rows from a ``rowid`` up to another, which is excluded, and more than any.
+_RANGE, _END = SQL("rowid >= {} AND rowid < {}"), 2**62
 
 
 def get_column(position: int) -> Composed:
@@ -264,7 +264,7 @@ class StoredRows:
         for part, part_bytes in self._part_bytes:
             if part_bytes > max_bytes:
                 select = "SELECT rowid, {} FROM {} WHERE {} ORDER BY rowid"
-                rows = _select_range(part * ROWS_AT_ONCE, (part + 1) * ROWS_AT_ONCE)
+                rows = _RANGE.format(part * ROWS_AT_ONCE, (part + 1) * ROWS_AT_ONCE)
                 total = max_bytes  # such a part begins a range
                 for row, row_bytes in self._execute(select, size, STAGED_ROWS, rows).fetchall():
                     total += row_bytes
@@ -273,7 +273,7 @@ class StoredRows:
                         total = row_bytes
         if len(starts) == 1:
             return [SQL("true")]
-        return [_select_range(*each) for each in pairwise(sorted({*starts, _END}))]
+        return [_RANGE.format(*each) for each in pairwise(sorted({*starts, _END}))]
 
     def select_cells(
         self, columns: Sequence[str], relation: Composed = STAGED_ROWS, *, has_lines: bool = False
@@ -299,11 +299,6 @@ class StoredRows:
         return SQL("(UNPIVOT (SELECT {0}{1} FROM {2}) ON {1} INTO NAME name VALUE value)").format(
             line, map(quote_identifier, columns), relation
         )
-
-
-def _select_range(start: int, stop: int) -> Composed:
-    """Build the condition of the rows from a ``rowid`` up to another, which is excluded."""
-    return SQL("rowid >= {} AND rowid < {}").format(start, stop)
 
 
 @dataclass(frozen=True, slots=True)
