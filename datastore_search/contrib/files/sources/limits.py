@@ -58,7 +58,7 @@ class ReadingLimits:
         """
         set_limit(resource.RLIMIT_CORE, 0)
         set_limit(resource.RLIMIT_FSIZE, _STAGED_RATIO * self.max_unpacked_bytes)
-        set_limit(resource.RLIMIT_DATA, _get_memory_bytes())
+        set_limit(resource.RLIMIT_DATA, core_conf.LOAD_MEMORY_BYTES + _PROCESS_BYTES)
         set_limit(resource.RLIMIT_CPU, _compute_cpu_seconds(self.file_bytes or 0))
         return ReadingLimits(self.file_bytes, is_enforced=True)
 
@@ -95,15 +95,12 @@ class ReadingLimits:
     def extend_memory(self, more_bytes: int) -> None:
         """Allow more memory, for a library that does not read in pieces."""
         if self.is_enforced and more_bytes > 0:
-            _raise_limit(resource.RLIMIT_DATA, _get_memory_bytes() + more_bytes)
+            most = core_conf.LOAD_MEMORY_BYTES + _PROCESS_BYTES + more_bytes
+            _raise_limit(resource.RLIMIT_DATA, most)
 
 
 def _compute_cpu_seconds(size_bytes: int) -> int:
     return int(conf.READ_CPU_SECONDS * (1 + size_bytes / _BYTES_PER_CPU_TIME)) + 1
-
-
-def _get_memory_bytes() -> int:
-    return core_conf.LOAD_MEMORY_BYTES + _PROCESS_BYTES
 
 
 def _raise_limit(kind: int, value: int) -> None:
