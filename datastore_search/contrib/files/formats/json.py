@@ -8,7 +8,6 @@ import re
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -283,10 +282,10 @@ def _find_converter(
     if code in _WGS_84:
         return None
     try:
-        geo = import_module(".geo", __package__)
+        from .geo import CoordinateConverter  # noqa: PLC0415 - GDAL, for what needs a conversion
     except ModuleNotFoundError as error:
         raise LoadFailed("file.extra_missing", format="GeoJSON", extra="geo") from error
-    return cast("CoordinateConverter", geo.CoordinateConverter(code))
+    return CoordinateConverter(code)
 
 
 # Elements -----------------------------------------------------------------------------------------
