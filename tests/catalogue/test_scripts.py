@@ -119,6 +119,17 @@ def test_ckanr_creates_a_file_and_a_table(send: Script) -> None:
     assert send("datastore_search", resource_id=table["id"])["total"] == 2
 
 
+def test_ckanr_describes_a_user_and_lists_its_groups(send: Script) -> None:
+    flags = ("include_extras", "include_tags", "include_groups", "include_users", "all_fields")
+    sent = dict.fromkeys(flags, "false")
+    own = {"type": "group", "include_dataset_count": "true", "available_only": "false"}
+
+    user = send("user_show", id="publisher", include_datasets=False, include_num_followers=False)
+
+    assert user["name"] == "publisher"
+    assert send("group_list_authz", **sent, **own, am_member="false") == []
+
+
 def test_a_pipeline_of_a_city_replaces_a_table_and_makes_another(send: Script) -> None:
     described = {"package_id": "gauges", "name": "levels", "format": "csv", "is_preview": True}
     sent = {"resource": {**described, "is_zipped": False}, "fields": [{"id": "station"}]}

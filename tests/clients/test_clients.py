@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from ..builders import make_token, make_user
 from ..processes import run_program
 from .rivers import FINDINGS, PATHS, RIVERS_ID
 
@@ -91,6 +92,14 @@ def test_the_command_ckanapi_dumps_and_searches_datasets(
     ]
     file = (tmp_path / "rivers" / taken["path"]).read_text(encoding="utf-8-sig")
     assert file.splitlines()[:2] == FINDINGS["file"]
+
+
+def test_the_command_ckanapi_dumps_users(portal: str) -> None:
+    token = make_token(make_user("anna"))
+
+    (dumped,) = run_ckanapi(portal, "dump", "users", "--all", "-q", "-a", token).splitlines()
+
+    assert json.loads(dumped)["name"] == "anna"
 
 
 def test_ckanapi_asks_in_sql_by_post_and_by_get(portal: str) -> None:

@@ -83,7 +83,11 @@ def _describe_to(reader: Any, user: Any) -> dict[str, Any]:
 
 class UserShowParameters(ActionParameters):
     id = TextField(help_text=_("The name or the id of a user; oneself if not given."))
+    # ckanapi's program and ckanr send all of these.
     include_datasets = IgnoredField(help_text=_("Has no effect."))
+    include_num_followers = IgnoredField(help_text=_("Has no effect."))
+    include_password_hash = IgnoredField(help_text=_("Has no effect."))
+    include_users = IgnoredField(help_text=_("Has no effect."))
 
 
 @build_action(UserShowParameters, _("Describe a user."))

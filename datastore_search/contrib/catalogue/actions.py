@@ -537,6 +537,8 @@ class OwnGroupsParameters(ActionParameters):
         help_text=_("One of CKAN's, such as `create_dataset`."), shown_default="manage_group"
     )
     vars().update(_ignore("id", "include_dataset_count", "available_only", "am_member"))
+    vars().update(_ignore("type", "all_fields", "include_extras", "include_tags"))
+    vars().update(_ignore("include_groups", "include_users"))
 
 
 def _list_own_groups(call: _Call, kind: Kind) -> Answer:
