@@ -96,7 +96,9 @@ def measure_body(request: HttpRequest) -> int:
         size: int = stream.seek(0, os.SEEK_END)
         stream.seek(position)
         return size
-    declared_bytes = request.META.get("CONTENT_LENGTH") or "0"
+    # Under WSGI, Django reads no body without a length: it would count as none.
+    has_no_length = request.method == "POST" and "HTTP_TRANSFER_ENCODING" in request.META
+    declared_bytes = request.META.get("CONTENT_LENGTH") or ("" if has_no_length else "0")
     if not (declared_bytes.isascii() and declared_bytes.isdecimal()):
         raise InvalidContentLength
     return int(declared_bytes)

@@ -176,6 +176,16 @@ def test_an_asgi_server_may_send_a_body_without_its_length() -> None:
     assert asyncio.run(send_over_asgi(b"x" * 2**16)) == 400  # it is read, and is no JSON
 
 
+@pytest.mark.parametrize("path", [SEARCH, f"{UPSERT}?resource_id=rivers"])
+def test_a_body_without_a_length_is_refused_under_wsgi_not_taken_for_none(path: str) -> None:
+    chunked = {"CONTENT_LENGTH": "", "HTTP_TRANSFER_ENCODING": "chunked"}
+
+    answer = send(path, b"{}", 2, JSON, **chunked)
+
+    message = "The header “Content-Length” is not a number."
+    assert (answer.status, get_message(answer, "Bad Request")) == (400, message)
+
+
 def test_a_form_is_read_no_further_than_its_first_file(settings: Any) -> None:
     settings.DATASTORE_SEARCH_MAX_ANONYMOUS_BODY_BYTES = MB
 
