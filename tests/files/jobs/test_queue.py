@@ -297,6 +297,25 @@ def test_a_load_that_is_cancelled_at_the_last_moment_is_not_published(
     assert list_record_tables(connection) == {before}
 
 
+def test_a_load_whose_file_is_replaced_while_it_is_read_is_cancelled(
+    resource: Resource,
+    path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def lose_file(load: Load, *_arguments: object) -> None:
+        Load.objects.filter(pk=load.pk).update(cancel_requested_at=timezone.now())
+        raise FileNotFoundError
+
+    monkeypatch.setattr(runner, "publish_table", lose_file)
+
+    with fails_with("load.cancelled"):
+        load_file(resource, path)
+
+    assert resource.loads.latest("pk").state == LoadState.CANCELLED
+    assert not caplog.records
+
+
 # Progress -----------------------------------------------------------------------------------------
 
 

@@ -125,8 +125,10 @@ def translate_error(error: BaseException, load: Load) -> LoadFailed:
         return shortage
     connection = connections[router.db_for_write(Load)]
     can_query = not (connection.in_atomic_block and connection.needs_rollback)
-    if can_query and not Load.objects.filter(pk=load.pk).exists():
-        return LoadFailed("load.resource_deleted")  # and the table with it
+    if can_query:
+        found = Load.objects.filter(pk=load.pk).values_list("cancel_requested_at").first()
+        if not found or found[0]:  # its table was deleted, or its file was replaced
+            return LoadFailed("load.cancelled" if found else "load.resource_deleted")
     logger.error("Load %s of resource %s failed.", load.pk, load.resource_id, exc_info=error)
     return LoadFailed("load.unexpected")
 
