@@ -95,6 +95,8 @@ def test_the_table_has_the_first_rows(client: Client) -> None:
     ("sql", "message"),
     [
         ("SELEC 1", "syntax error at or near “1”"),
+        ("SELEC", "syntax error at or near “SELEC”"),
+        ("1 + 1", "syntax error at or near “1”"),
         ("SELECT pg_sleep(9)", "Not authorized to call function pg_sleep"),
         ("SELECT * FROM nothing", "Resource “nothing” was not found."),
         ("SELECT <script> FROM x", "syntax error"),

@@ -108,6 +108,8 @@ def parse(text: str) -> exp.Query:
     _check_levels(tree)
     while isinstance(tree, exp.Subquery) and not tree.alias and not tree.args.get("with_"):
         tree = tree.this
+    if isinstance(tree, exp.Condition | exp.Alias):  # a word alone, as of a misspelt SELECT
+        raise InvalidStatement("syntax", word=tokens[0].text[:100])
     if not isinstance(tree, exp.Select | exp.SetOperation):
         raise InvalidStatement("unsupported", word=_name_word(tree))
     for table in tree.find_all(exp.Table):
