@@ -253,6 +253,33 @@ def test_what_the_doctor_finds(resource: Resource) -> None:
     assert find_codes() == []
 
 
+@pytest.mark.parametrize("change", ["DISABLE TRIGGER USER", "DISABLE TRIGGER {}_insert"])
+def test_the_doctor_finds_triggers_that_are_disabled(resource: Resource, change: str) -> None:
+    make(resource)
+    disable = f"ALTER TABLE {{}} {change.format('datastore_search_changes')}"
+    write(resource, disable)
+    write(resource, """INSERT INTO {} (data) VALUES ('{{"n": 1}}')""")
+    wrong, expected = ask_both(resource)
+    assert wrong != expected
+
+    assert find_codes() == [("trigger.disabled", True)]
+
+    found, expected = ask_both(resource)
+    assert found == expected
+    assert find_codes() == []
+    write(resource, """INSERT INTO {} (data) VALUES ('{{"n": 1}}')""")
+    found, expected = ask_both(resource)
+    assert found == expected
+
+
+def test_the_doctor_makes_triggers_that_are_missing(resource: Resource) -> None:
+    make(resource)
+    write(resource, "DROP TRIGGER datastore_search_changes_update ON {}")
+
+    assert find_codes() == [("trigger.disabled", True)]
+    assert find_codes() == []
+
+
 # Moments ------------------------------------------------------------------------------------------
 
 

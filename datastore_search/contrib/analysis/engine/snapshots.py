@@ -38,7 +38,7 @@ from ....conf import conf as core_conf
 from ....database.findings import Finding
 from ....database.placement import compile_version
 from ....database.sessions import open_session
-from ....database.statements import execute, write_rows
+from ....database.statements import execute, fetch_value, write_rows
 from ....database.tables import limit_lock_waits, name_record_table, quote_record_table
 from ....field_types import field_types
 from ....filters import Clause
@@ -97,17 +97,20 @@ def select_cells(names: Iterable[str]) -> Clause:
     return Clause(sql.SQL(", record.data ->> %s" * len(names)), names)
 
 
+def _notes_changes(connection: BaseDatabaseWrapper, table_id: int) -> bool:
+    """Return whether a table has all of the triggers, and each is enabled."""
+    count = (
+        "SELECT count(*) FROM pg_trigger WHERE tgrelid = to_regclass(%s)"
+        " AND starts_with(tgname, 'datastore_search_changes_') AND tgenabled IN ('O', 'A')"
+    )
+    return int(fetch_value(connection, count, [name_record_table(table_id)])) == len(_TRIGGERS)
+
+
 def note_changes_of(connection: BaseDatabaseWrapper, table_id: int) -> None:
     """Let triggers note the changes of a table, from the end of this transaction on."""
-    name = name_record_table(table_id)
-    known = execute(
-        connection,
-        "SELECT 1 FROM pg_trigger WHERE tgrelid = to_regclass(%s)"
-        " AND tgname = 'datastore_search_changes_truncate'",
-        [name],
-    )
-    if known:
+    if _notes_changes(connection, table_id):
         return
+    name = name_record_table(table_id)
     for attempt in range(1, _TRIGGER_ATTEMPTS + 1):
         try:
             with limit_lock_waits(connection) as cursor:
@@ -521,21 +524,30 @@ def find_missing_snapshots(connection: BaseDatabaseWrapper, kept: set[int]) -> I
         cells=F("table_version__record_count") * Count("fields"), table=F("table_version")
     )
     large = served.filter(cells__gt=MAX_SMALL_CELLS).order_by("name")
-    for resource_id, table_id in large.values_list("pk", "table"):
-        file = files.get(table_id)
+    for resource_id, table_id, is_placed in large.values_list(
+        "pk", "table", "table_version__is_placed"
+    ):
+        file, mend = files.get(table_id), partial(_mend, resource_id)
+        if file and not is_placed and not _notes_changes(connection, table_id):
+            message = "Changes of the records are not noted: answers about many may be wrong."
+            yield Finding("trigger.disabled", str(resource_id), message, partial(mend, touch=True))
+            continue
         if file and get_storage().exists(file):
             continue
         message = "This table has no snapshot: the first question about many records is slow."
         if file:
             message = f"The file {file} of the snapshot is not in the storage."
-        mend = partial(_mend, resource_id)
         yield Finding("snapshot.missing", str(resource_id), message, mend, is_damage=bool(file))
 
 
-def _mend(resource_id: uuid.UUID) -> None:
+def _mend(resource_id: uuid.UUID, *, touch: bool = False) -> None:
+    """Make the snapshot of a resource, and, for ``touch``, a version, if answers were wrong."""
     resource = Resource.objects.described(resource_id)
     if resource.table_version is not None:
         make_snapshot(resource.table_version, resource.types)
+    if touch:
+        resources = Resource.objects.using(router.db_for_write(Resource))
+        resources.filter(pk=resource_id).update(modified_at=timezone.now())
 
 
 def clean_up_snapshots() -> Iterator[str]:
