@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from benchmarks.throwaway_postgres import ThrowawayServer
+from datastore_search.contrib.files.tables.locks import build_statement_comment, cancel_statements
 from datastore_search.models import Resource
 from datastore_search.web.tokens import issue_token
 
@@ -91,6 +93,21 @@ def test_a_writer_creates_tables_that_the_reader_may_read(portal: Resource) -> N
     found = act(Client(), "datastore_search", {"resource_id": created["resource_id"]})
 
     assert [record["a"] for record in get_result(found)["records"]] == ["x"]
+
+
+def test_the_loader_cancels_the_statements_of_its_loads(server: ThrowawayServer) -> None:
+    url = build_url(server, "portal_loader")
+    statement = f"{build_statement_comment(7)} SELECT pg_sleep(30)".encode()
+    with (
+        use_databases({"default": url}),
+        psycopg.connect(url) as worker,
+        ThreadPoolExecutor() as pool,
+    ):
+        sleeping = pool.submit(worker.execute, statement)
+        while not sleeping.done():
+            cancel_statements(connection, 7)
+        with pytest.raises(psycopg.errors.QueryCanceled):
+            sleeping.result()
 
 
 @pytest.mark.parametrize(

@@ -143,14 +143,16 @@ def begin_load_transaction(connection: BaseDatabaseWrapper, load_id: int) -> Ite
 
 def cancel_statements(connection: BaseDatabaseWrapper, load_id: int) -> None:
     """Cancel what PostgreSQL is doing for a load, over all of its connections."""
-    execute(
-        connection,
-        "SELECT pg_cancel_backend(pid) FROM pg_stat_activity"
-        " WHERE datname = current_database() AND usename = current_user"
-        " AND (application_name = %s OR starts_with(query, %s))"
-        " AND state = 'active' AND pid <> pg_backend_pid()",
-        [_build_application_name(load_id), build_statement_comment(load_id)],
-    )
+    # Only the role that has logged in may cancel: a portal may set another one for its statements.
+    with override_settings(connection, role="none"):
+        execute(
+            connection,
+            "SELECT pg_cancel_backend(pid) FROM pg_stat_activity"
+            " WHERE datname = current_database() AND usename = current_user"
+            " AND (application_name = %s OR starts_with(query, %s))"
+            " AND state = 'active' AND pid <> pg_backend_pid()",
+            [_build_application_name(load_id), build_statement_comment(load_id)],
+        )
 
 
 def build_statement_comment(load_id: int) -> str:
