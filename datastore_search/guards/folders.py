@@ -70,13 +70,17 @@ STRAY_AFTER = timedelta(hours=1)
 def delete_stray_files(folder: str, rows: QuerySet[Any], oldest: datetime) -> int:
     """Delete the files of a folder that are the ``file`` of no row, and older; return how many."""
     storage, known = get_storage(), set(rows.values_list("file", flat=True))
-    with suppress(NotImplementedError, OSError):  # no storage must list, or is always in reach
+    try:
         _folders, names = storage.listdir(folder)
         stray = {f"{folder}/{name}" for name in names} - known
         old = [name for name in stray if storage.get_modified_time(name) < oldest]
-        delete_files(old)
-        return len(old)
-    return 0
+    except (NotImplementedError, FileNotFoundError):  # no storage must list, or has the folder
+        return 0
+    except Exception:  # of any storage; the next clean-up tries again
+        logger.exception("The files in %s could not be listed.", folder)
+        return 0
+    delete_files(old)
+    return len(old)
 
 
 def store_file(name: str, file: File) -> str:

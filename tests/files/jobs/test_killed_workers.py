@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from django.core.files.base import ContentFile
+from django.core.files.storage import FileSystemStorage
 from django.core.management import call_command
 from django.db import connection
 from django.test import Client
@@ -195,6 +196,24 @@ def test_a_load_whose_task_is_lost_is_queued_again(
     run_queued_tasks(build_database_url(), uploads)
     load.refresh_from_db()
     assert (load.state, load.record_count) == (LoadState.READY, _FEW_ROWS)
+
+
+class UnreachableStorage(FileSystemStorage):
+    def listdir(self, path: str) -> tuple[list[str], list[str]]:
+        raise RuntimeError(f"{path} cannot be read")  # each storage has errors of its own
+
+
+def test_a_storage_that_is_out_of_reach_does_not_end_the_clean_up(
+    served: Resource, uploads: Path, settings: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    own = {"BACKEND": f"{__name__}.UnreachableStorage"}
+    settings.STORAGES = {**settings.STORAGES, "datastore_search": own}
+    queue_load(served, rows=_FEW_ROWS)
+    take_all_tasks()
+
+    call_command("datastore_cleanup")
+
+    assert "Waiting loads that are queued again: 1." in capsys.readouterr().out
 
 
 @pytest.mark.slow
