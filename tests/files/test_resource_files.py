@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 from django.core.files.storage import FileSystemStorage
-from django.core.management import call_command
+from django.core.management import CommandError, call_command
 from django.core.wsgi import get_wsgi_application
 from django.db import connections
 from django.test import Client
@@ -433,6 +433,23 @@ def test_the_cleanup_deletes_files_of_no_resource(
     assert "Deleted files of no resource: 1." in out
     assert list_stored(uploads) == [SMALL, b"new"]
     assert read(fetch(client, made)) == SMALL
+
+
+def test_the_doctor_names_files_that_are_not_in_the_storage(
+    client: Client, token: str, uploads: Path
+) -> None:
+    made = publish(client, token, "a.csv", SMALL)
+    assert run_command("datastore_doctor")[0] == "Nothing is damaged.\n"
+    (path,) = (uploads / "datastore_search" / "files").iterdir()
+    path.unlink()
+    out = io.StringIO()
+
+    with pytest.raises(CommandError):
+        call_command("datastore_doctor", stdout=out)
+
+    name = f"a.csv (datastore_search/files/{path.name})"
+    message = f"The published file {name} is not in the storage."
+    assert out.getvalue() == f"file.missing {made['id']}: {message}\n"
 
 
 # Uploads that are not complete --------------------------------------------------------------------

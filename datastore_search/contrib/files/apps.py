@@ -38,11 +38,16 @@ class FilesConfig(ContribAppConfig):
         from .downloads.workbook import write_workbook
         from .jobs.cleanup import find_leftovers
         from .jobs.queue import clean_up
-        from .resource_files import clean_up as clean_up_files, file_actions, store
+        from .resource_files import (
+            clean_up as clean_up_files,
+            file_actions,
+            find_missing_files,
+            store,
+        )
         from .tables.orders import note_orders
 
         yield parts.entries(loads_of_resource)
-        yield finders.entries(find_leftovers)
+        yield finders.entries(find_leftovers, find_missing_files)
         yield cleanups.entries(clean_up, stored.clean_up, clean_up_files)
         yield actions.entries(*file_actions)
         yield uploads.entries(store)

@@ -19,6 +19,7 @@ from typing import Any, Final
 
 from django.core.files.uploadedfile import UploadedFile
 from django.db import connections, router, transaction
+from django.db.backends.base.base import BaseDatabaseWrapper
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from rest_framework import serializers
@@ -37,8 +38,9 @@ from ...api.parameters import (
 )
 from ...api.schemas import BOOLEAN
 from ...api.uploads import UploadStore
+from ...database.findings import Finding
 from ...database.statements import Call, RowToLock, begin_write_transaction
-from ...guards.folders import STRAY_AFTER, delete_stray_files, store_file
+from ...guards.folders import STRAY_AFTER, delete_stray_files, get_storage, store_file
 from ...guards.shares import Client
 from ...messages.access import UnknownResource
 from ...models import Resource
@@ -196,6 +198,14 @@ def clean_up() -> Iterator[str]:
     oldest = timezone.now() - STRAY_AFTER
     if deleted := delete_stray_files(FOLDER, ResourceFile.objects.all(), oldest):
         yield f"Deleted files of no resource: {deleted}."
+
+
+def find_missing_files(connection: BaseDatabaseWrapper, kept: set[int]) -> Iterator[Finding]:
+    """Find the files of resources that are not in the storage, as after a restore without them."""
+    for file in ResourceFile.objects.using(connection.alias).order_by("name"):
+        if not get_storage().exists(str(file.file)):
+            message = f"The published file {file.name} ({file.file}) is not in the storage."
+            yield Finding("file.missing", str(file.resource_id), message)
 
 
 store = UploadStore(receive_file, describe_load, lambda: conf.MAX_UPLOAD_BYTES)

@@ -54,7 +54,8 @@ class Command(BaseCommand):
             rows.append(row)
             if not options["json"]:
                 line = f"{finding.code} {finding.name}: {finding.message}"
-                fixed = " Fixed." if row["is_fixed"] else " --fix repairs it."
+                failed = " Not fixed." if options["fix"] else " --fix repairs it."
+                fixed = " Fixed." if row["is_fixed"] else failed
                 self.stdout.write(line + fixed if row["can_be_fixed"] else line)
         if options["json"]:
             self.stdout.write(json.dumps(rows, ensure_ascii=False, indent=2))
@@ -71,7 +72,7 @@ class Command(BaseCommand):
             finding.mend()
         # Locked by another process, not permitted to this role, no room on the disk.
         except (Error, OSError, DatastoreError) as error:
-            reason = type(error).__name__
+            reason = f"{type(error).__name__}: {error}".partition("\n")[0]
             if isinstance(error.__cause__, LockNotAvailable):
                 reason = "The table is in use. Try again later."
             self.stderr.write(f"{finding.code} {finding.name}: {reason}")
