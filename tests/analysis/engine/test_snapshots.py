@@ -278,6 +278,8 @@ def test_the_doctor_makes_triggers_that_are_missing(resource: Resource) -> None:
 
     assert find_codes() == [("trigger.disabled", True)]
     assert find_codes() == []
+    execute(connection, f"DROP TABLE {get_record_table(resource)}")
+    assert find_codes() == []  # the doctor reports the table itself
 
 
 # Moments ------------------------------------------------------------------------------------------

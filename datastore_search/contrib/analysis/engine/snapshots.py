@@ -39,7 +39,7 @@ from ....database.findings import Finding
 from ....database.placement import compile_version
 from ....database.sessions import open_session
 from ....database.statements import execute, fetch_value, write_rows
-from ....database.tables import limit_lock_waits, name_record_table, quote_record_table
+from ....database.tables import has_table, limit_lock_waits, name_record_table, quote_record_table
 from ....field_types import field_types
 from ....filters import Clause
 from ....guards.folders import delete_files, delete_stray_files, get_storage, store_file
@@ -527,6 +527,8 @@ def find_missing_snapshots(connection: BaseDatabaseWrapper, kept: set[int]) -> I
     for resource_id, table_id, is_placed in large.values_list(
         "pk", "table", "table_version__is_placed"
     ):
+        if not has_table(connection, table_id):
+            continue  # which is reported
         file, mend = files.get(table_id), partial(_mend, resource_id)
         if file and not is_placed and not _notes_changes(connection, table_id):
             message = "Changes of the records are not noted: answers about many may be wrong."
