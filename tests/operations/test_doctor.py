@@ -31,7 +31,7 @@ from datastore_search.models import Resource, TableVersion
 from datastore_search.writing.records import get_table_id
 
 from ..builders import get_ids, get_record_table, make_resource, run_command, search
-from ..files.builders import make_loaded_resource, make_unpublished_version
+from ..files.builders import load_csv, make_loaded_resource, make_unpublished_version
 from ..processes import build_database_url
 
 
@@ -98,6 +98,20 @@ def test_a_trigger_is_restored(resource: Resource, statement: str) -> None:
     execute(statement)
 
     check_is_mended("trigger.disabled", "datastore_search_resource.datastore_search_version")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_changes_without_a_version_are_answered_once_triggers_are_restored(client: Client) -> None:
+    resource = make_resource("code\n1\n2\n")
+    assert len(get_ids(search(client, resource))) == 2
+    execute("ALTER TABLE datastore_search_resource DISABLE TRIGGER USER")
+    load_csv(resource, "code\n1\n")
+    modified_at = Resource.objects.get().modified_at
+
+    examine("--fix")
+
+    assert len(get_ids(search(client, resource))) == 1
+    assert Resource.objects.get().modified_at == modified_at
 
 
 MISSING = "missing, or not that of this version."

@@ -126,6 +126,8 @@ def restore_triggers(connection: BaseDatabaseWrapper) -> None:
     """
     Create the triggers of this version of the app, and enable them.
 
+    Each resource gets a version: it may have changed without one, and caches are of a version.
+
     Raises: Django's ``OperationalError`` while a table is written to for longer than
     ``LOCK_TIMEOUT``.
     """
@@ -134,6 +136,9 @@ def restore_triggers(connection: BaseDatabaseWrapper) -> None:
         for name, statement in _list_statements(connection, "TRIGGER").items():
             execute(connection, statement)
             execute(connection, enable.format(*map(sql.Identifier, name.split())))
+        keep = "SELECT set_config('datastore_search.keeps_modified_at', 'on', true)"
+        execute(connection, keep)  # it is not known which have changed
+        execute(connection, "UPDATE datastore_search_resource SET version = version")
 
 
 _MENDED: Final = {
