@@ -39,6 +39,7 @@ from datastore_search.models import Resource
 from datastore_search.search import ConsistentRead, Query, with_consistent_read
 
 from ...builders import get_record_table, make_resource
+from ...files.builders import load_csv
 from .test_changes import TOUCH, TYPES, ask_both, get_version
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -547,6 +548,16 @@ def test_a_load_does_not_need_its_snapshot(tmp_path: Path, monkeypatch: pytest.M
     path.write_text(CSV)
     resource = Resource.objects.create(name="r")
     assert load_file(resource, path).state == "ready"
+
+
+def test_the_first_question_after_a_load_is_answered(resource: Resource) -> None:
+    make(resource)
+    ask_both(resource)  # the description stays in this process, as in others than that of the load
+
+    load_csv(resource, "name,n,price\nnew,1,2.5\n", types=TYPES)
+
+    found, expected = ask_both(resource)
+    assert found == expected
 
 
 def test_renewing_twice_makes_one(resource: Resource) -> None:

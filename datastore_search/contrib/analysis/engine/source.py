@@ -236,6 +236,7 @@ class Source:
         raise SnapshotBeingPrepared  # this read's replica or transaction does not see it yet
 
     def _prepare(self) -> None:
+        self.read.verify()  # a table that a load has replaced gets no snapshot
         prepare(self.read, self.seconds if self._can_wait else 0)
         if not self._can_wait:
             raise SnapshotBeingPrepared
