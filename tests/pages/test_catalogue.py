@@ -13,7 +13,7 @@ from datastore_search.contrib.catalogue.models import Dataset
 from datastore_search.models import Field, Resource
 
 from ..builders import make_listed_resource, make_resource, make_user
-from .parsing import extract_text
+from .parsing import extract_text, open_page
 
 PATH = "/en/datastore/"
 
@@ -35,7 +35,9 @@ def test_an_entry_describes_a_resource(client: Client, no_resource: None) -> Non
     assert "All &lt;b&gt;of&lt;/b&gt; it" in page
     assert "6 records" in page
     assert "6 fields" in page
-    assert "Loaded on" in page
+    frame = client.get(f"/en/datastore/{resource.pk}/?embed=1").content.decode()
+    for html in (page, frame, open_page(client, resource)):
+        assert re.search(r'<time datetime="\d{4}-\d\d-\d\d">Loaded on', html)
 
 
 def test_the_markdown_of_a_description_is_rendered(client: Client, no_resource: None) -> None:

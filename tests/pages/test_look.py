@@ -240,6 +240,14 @@ def test_paper_has_all_columns_and_no_form(browser: Chrome, page: str) -> None:
     assert shown.count("UL") == 1
     assert {*shown} == {"TH", "UL"}
     assert measure_overflow(browser) <= 0
+    browser.get(f"{page}api/")
+    (program, answer) = [
+        each for each in browser.find_elements("css selector", "pre") if each.is_displayed()
+    ]
+    assert program.text.startswith("curl")
+    assert answer.get_property("scrollWidth") == answer.get_property("clientWidth")
+    browser.get(f"{page}chart/")
+    assert not browser.find_element("css selector", "main details").is_displayed()
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
 
 

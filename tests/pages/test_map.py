@@ -122,6 +122,9 @@ def test_other_fields_are_not_taken_for_places(client: Client, db: None) -> None
 
         assert "No field suits a map." in extract_text(open_map(client, resource))
         assert "map/" not in client.get(f"/en/datastore/{resource.pk}/").content.decode()
+        file = open_map(client, resource, {"format": "svg"})
+        assert file.status_code == 400
+        assert "There is nothing to draw." in extract_text(file)
 
 
 @pytest.mark.parametrize(

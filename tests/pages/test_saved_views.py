@@ -557,6 +557,26 @@ def test_numbers_of_a_saved_view_mean_the_same_in_every_language(
     }
 
 
+@pytest.mark.parametrize(
+    ("view_type", "query"),
+    [
+        ("datatables_view", "from.lat=16.5&sort=people+desc"),
+        ("recline_graph_view", "by=city&from.lat=16.5"),
+        ("recline_map_view", ""),
+    ],
+)
+def test_a_view_stays_present_in_another_language(
+    client: Client, token: str, cities: Resource, view_type: str, query: str
+) -> None:
+    save(client, token, cities, view_type=view_type, query=query)
+    html = client.get(list_tabs(open_page(client, cities))[0][1]).content.decode()
+    (link,) = re.findall(r'<a href="([^"]*)" hreflang="de"', html)
+
+    translated = client.get(unescape(link), follow=True).content.decode()
+
+    assert list_tabs(html)[0][::2] == list_tabs(translated)[0][::2] == ("A view", True)
+
+
 def test_only_staff_who_may_change_a_resource_can_save_its_views(
     client: Client, cities: Resource
 ) -> None:

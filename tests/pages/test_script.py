@@ -203,6 +203,17 @@ def test_what_is_typed_is_asked_with_a_checked_box(browser: Chrome, page: str) -
     assert sorted(asked) == [("field.kind", "river"), ("q", "Place A")]
 
 
+def test_what_is_chosen_for_a_chart_is_drawn_with_a_checked_box(browser: Chrome, page: str) -> None:
+    browser.get(f"{page}chart/?by=kind")
+    Select(find(browser, "#by")).select_by_value("place")
+
+    check(browser, RIVER)
+
+    wait_until(browser, lambda: "field.kind" in browser.current_url)
+    asked = parse_qsl(urlsplit(browser.current_url).query)
+    assert sorted(asked) == [("by", "place"), ("field.kind", "river")]
+
+
 def test_several_conditions_are_added_at_once(browser: Chrome, page: str, axe: str) -> None:
     browser.get(page)
     mark_window(browser)

@@ -288,7 +288,7 @@ class CatalogueView(PageView):
             "address": address,
             "matching": matching,
             "matching_address": f"{address}?{urlencode({'q': q})}",
-            "loaded_at": loaded.isoformat() if loaded else "",
+            "loaded_at": loaded.date().isoformat() if loaded else "",
             "loaded": _("Loaded on %(date)s") % {"date": format_day(loaded)} if loaded else "",
             "facts": (  # faster than the template
                 ngettext("%(number)s record", "%(number)s records", records)

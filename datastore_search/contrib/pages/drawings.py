@@ -194,9 +194,13 @@ class DrawingView(ResourcePageView):
             drawing = self.drawing_class(read, query, columns, self.request.GET, "../")
             asked = QueryString((*drawing.question.pairs, *drawing.pairs))
             drawing.address = f"{address}{asked.query}"
-            self.shared_parameters = [*self.shared_parameters, *drawing.pairs]
+            # What is proposed goes with the question, what was sent stays.
+            own = [pair for pair in drawing.pairs if pair[0] in self.request.GET]
+            self.shared_parameters = [*self.shared_parameters, *own]
             files = drawing.list_files()
             file = files[name]() if name in files else None
+            if name and file is None and not drawing.errors:
+                drawing.errors.append(_("There is nothing to draw."))
             if file is not None and read.version_key and drawing.profiles is not None:
                 _files.add(key, file)
         if file is not None:
@@ -209,8 +213,6 @@ class DrawingView(ResourcePageView):
             set_cache_headers(self.request, response, private=self.is_private, vary=("Cookie",))
             return response
         search = replace(query.search, sort=())
-        # What is proposed goes with the question, what was sent stays.
-        own = (pair for pair in drawing.pairs if pair[0] in self.request.GET)
         kept = QueryString((*drawing.question.pairs, *own))
         shown = replace(query, query_string=kept, search=search, fields=(), hidden=())
         context: dict[str, Any] = {

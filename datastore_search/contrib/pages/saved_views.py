@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
 from urllib.parse import parse_qsl, urlencode
@@ -157,9 +157,17 @@ def _is_applicable(pair: Pair, kind: ViewType, read: ConsistentRead) -> bool:
 
 def find_present_view(question: PageQuestion, views: list[ShownView]) -> ShownView | None:
     """Find the view whose page this is."""
-    sent = sorted(list_sent(question))
+    sent = _write_shared(list_sent(question), question.read)
     same = (each for each in views if each.path == question.request.path)
-    return next((each for each in same if sorted(each.pairs) == sent), None)
+    return next((each for each in same if _write_shared(each.pairs, question.read) == sent), None)
+
+
+def _write_shared(pairs: Iterable[Pair], read: ConsistentRead) -> list[Pair]:
+    """Write parameters as every language reads them, in one order."""
+    try:
+        return sorted(list_shared_parameters(PageQueryParser(pairs, read).parse()))
+    except DatastoreError:
+        return sorted(pairs)
 
 
 def list_sent(question: PageQuestion) -> list[Pair]:

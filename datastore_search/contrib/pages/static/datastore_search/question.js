@@ -88,11 +88,13 @@
         return all.filter(([name, value]) => (isPart(name) ? hasParts : value));
     }
 
-    /** Ask also for what is typed or checked in a form, and not yet sent or answered. */
+    /** Ask also for what is typed, checked or chosen in a form, and not yet sent or answered. */
     function addChanges(sent, form) {
         const changed = [...form.elements].filter(
-            ({ value, defaultValue = value, checked, defaultChecked }) =>
-                value !== defaultValue || checked !== defaultChecked,
+            ({ value, options, defaultValue = value, checked, defaultChecked }) => {
+                const first = options && ([...options].find((each) => each.defaultSelected) ?? options[0]);
+                return value !== (first?.value ?? defaultValue) || checked !== defaultChecked;
+            },
         );
         const names = changed.map(({ name }) => name);
         const isSent = (name) => names.includes(name) || (isPart(name) && names.some(isPart));
@@ -104,8 +106,10 @@
 
     function send(form, button) {
         const sent = new URLSearchParams(listPairs(form, button));
-        const others = form.matches(FORMS) ? findForms().filter((each) => each !== form) : [];
-        others.forEach((each) => addChanges(sent, each));
+        if (form.matches(FORMS)) {
+            const forms = [...findForms(), ...document.querySelectorAll(`${VIEW} .datastore-chart-form`)];
+            forms.filter((each) => each !== form).forEach((each) => addChanges(sent, each));
+        }
         show(`${form.action}?${sent}`, true);
     }
 
