@@ -15,6 +15,7 @@ from datastore_search.contrib.analysis.engine.process import EngineUnavailable
 from datastore_search.contrib.pages import facets
 from datastore_search.filters import parse_filters
 from datastore_search.models import Resource
+from datastore_search.testing import create_resource
 from datastore_search.writing import open_writer
 
 from ..builders import make_writer_token
@@ -228,6 +229,15 @@ def test_texts_that_differ_in_case_are_one_value(client: Client, db: None) -> No
 
     assert found.boxes == {"field.a=x": "x 4", "field.a=Open": "Open 5"}
     assert found.checked == ["Open"]
+
+
+def test_a_blank_value_is_seen(client: Client, db: None) -> None:
+    resource = create_resource("blank", [{"a": each} for each in (" ", " ", "x", "x", "x")])
+
+    page = open_page(client, resource, {"field.a": " "})
+
+    assert parse_facets(page)["a"].boxes == {"field.a= ": '" " 2', "field.a=x": "x 3"}
+    assert 'aria-label="Remove “a: &quot; &quot;”"' in page
 
 
 def test_a_range_has_a_histogram_of_the_question(client: Client, survey: Resource) -> None:

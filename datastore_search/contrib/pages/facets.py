@@ -13,6 +13,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
+from ...field_types import dump_json
 from ...filters import Comparison
 from ...messages.availability import TemporarilyUnavailable
 from ...messages.parameters import InvalidParameters
@@ -289,9 +290,10 @@ class _Builder:
                 first.setdefault(key, value)
         style = choose_number_style(column.type, first.values())
         for key, value in first.items():
+            text = show_bidi_controls(format_value(column.type, value, style))
             yield FacetValue(
                 write_value(value),
-                show_bidi_controls(format_value(column.type, value, style)),
+                text if text.strip() else dump_json(text),
                 key in asked,
                 str(numbers[key]),
             )

@@ -96,9 +96,10 @@ def build_chips(query: PageQuery, columns: Iterable[Column]) -> list[Chip]:
     for condition in query.conditions:
         name, operator = condition.field.name, OPERATORS[condition.operator]
         for value in condition.values:
-            parts = value.split(VALUE_SEPARATOR) if operator.operand is Operand.LIST else [value]
+            is_list = operator.operand is Operand.LIST
+            parts = map(str.strip, value.split(VALUE_SEPARATOR)) if is_list else [value]
             mark = mark_text if condition.error else partial(_mark, by_name, name)
-            shown = [mark(shorten(part.strip(), _MAX_VALUE_LENGTH)) for part in parts]
+            shown = [mark(shorten(part, _MAX_VALUE_LENGTH)) for part in parts]
             if field_types[condition.field.type].is_boolean:
                 shown = [mark_text(str(YES_OR_NO.get(value, shorten(value, _MAX_VALUE_LENGTH))))]
             is_choice = operator.operand is Operand.BOOLEAN
@@ -151,7 +152,7 @@ def _mark(columns: Columns, name: str, value: str) -> Phrase:
         parsed = parse_typed_value(column.type, value)
         is_number = column.type.is_number
         value = format_number(parsed) if is_number else format_value(column.type, parsed)
-    return mark_text(value, column.value_language)
+    return mark_text(value if value.strip() else dump_json_as_sent(value), column.value_language)
 
 
 def _describe(columns: Columns, condition: Condition, *, is_member: bool = False) -> Phrase:
