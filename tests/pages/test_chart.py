@@ -523,6 +523,14 @@ def test_the_figures_are_sent_as_csv_whose_texts_are_no_formulas(client: Client,
     assert response.content.decode().splitlines()[1] == "-1,1"
 
 
+def test_truth_values_of_a_file_are_as_in_json(client: Client, db: None) -> None:
+    resource = make_loaded_resource("open\n" + "true\n" * 3 + "false\n" * 2)
+
+    file = open_chart(client, resource, {"by": "open", "format": "csv"}).content.decode()
+
+    assert sorted(file.split()) == ["false,2", "open,count", "true,3"]
+
+
 def test_only_the_largest_groups_are_shown(
     client: Client, survey: Resource, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -45,6 +45,7 @@ from ..values import (
     join_phrases,
     mark_text,
     write_language,
+    write_value,
 )
 from .data import EXACT, OTHERS, ChartData, Figure, Group, Point, Value, list_values, read_chart
 from .query import FIGURES, TEXTS, ChartParser, ChartQuery, Form, Step
@@ -643,6 +644,8 @@ def _write_cell(cell: object) -> object:
     """Write a cell of CSV: a text that a spreadsheet may calculate gets an apostrophe."""
     if isinstance(cell, Decimal):
         return f"{cell:f}"
+    if isinstance(cell, bool):
+        return write_value(cell)
     return disarm(cell) if type(cell) is str else cell
 
 
