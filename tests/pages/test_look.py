@@ -325,6 +325,17 @@ def measure(browser: Chrome, selector: str, text_selector: str = "") -> list[lis
     return found
 
 
+def test_a_condition_begins_with_its_field_in_the_direction_of_the_page(
+    browser: Chrome, live_server: Any, mixed: Resource
+) -> None:
+    for locale in ("en", "ar"):
+        path = f"{live_server.url}/{locale}/datastore/{mixed.pk}/"
+        browser.get(f"{path}?field.نوع=نهر 2020 (abc)")
+        parts = browser.find_elements(By.CSS_SELECTOR, ".datastore-chips bdi > bdi")
+        field, value = (each.rect["x"] for each in parts)
+        assert (field < value) is (locale == "en")
+
+
 @pytest.mark.parametrize("locale", [pytest.param("en", marks=pytest.mark.slow), "ar"])
 def test_texts_begin_where_the_lines_of_the_page_begin_and_figures_end_at_the_right(
     browser: Chrome, live_server: Any, mixed: Resource, locale: str
