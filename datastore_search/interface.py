@@ -208,7 +208,7 @@ def iterate(
             yield from join_blocks(rows)
 
     with _translate_errors():
-        query = build_dump_query(DumpParameters.parse(_convert_to_json(options)))
+        query = build_dump_query(DumpParameters.parse(convert_to_json(options)))
         stream = Stream.open(name, begin, Client.from_request(request))
     return _read_lines(stream, types)
 
@@ -280,7 +280,7 @@ def run_action(caller: Caller, action: str, /, **parameters: object) -> Any:
     request = build_request(caller)
     client = Client.from_request(request) if actions[action].is_writing else None
     with _translate_errors(), shares.process_shares.hold(client, conf.WRITE_TIMEOUT):
-        answer = actions[action].run(request, _convert_to_json(parameters))
+        answer = actions[action].run(request, convert_to_json(parameters))
     if not isinstance(answer.result, Mapping):
         return answer.result
     result = {
@@ -339,12 +339,12 @@ def _translate_errors() -> Iterator[None]:
 # Values -------------------------------------------------------------------------------------------
 
 
-def _convert_to_json(value: Any) -> Any:
+def convert_to_json(value: Any) -> Any:
     """Convert what JSON has no values for, at any depth, to what the API reads."""
     if isinstance(value, Mapping):
-        return {name: _convert_to_json(each) for name, each in value.items()}
+        return {name: convert_to_json(each) for name, each in value.items()}
     if isinstance(value, list | tuple | set | frozenset | QuerySet):
-        return [_convert_to_json(each) for each in value]
+        return [convert_to_json(each) for each in value]
     if isinstance(value, float):
         number = Decimal(repr(value))
         return number if number.is_finite() else str(number)

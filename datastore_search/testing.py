@@ -8,6 +8,7 @@ from typing import Any
 from django.contrib.auth.models import AbstractBaseUser
 from django.test import Client
 
+from .interface import convert_to_json
 from .models import Resource
 from .web.tokens import issue_token
 from .writing import GivenField, Method, open_writer
@@ -24,8 +25,10 @@ def create_resource(
     """
     Create a resource with records, as a client of the API does; it is public unless ``private``.
 
-    ``types`` are of fields; others are guessed.  ``members`` are of the model.
+    Values are as for ``interface.create``.  ``types`` are of fields; others are guessed.  ``members``
+    are of the model.
     """
+    records = convert_to_json(records)
     resource = Resource.objects.create(name=name, **members)
     fields = [GivenField(field, kind, None) for field, kind in (types or {}).items()]
     with open_writer(resource) as writer:

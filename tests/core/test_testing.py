@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import re
+from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 from asgiref.sync import async_to_sync
 from django.contrib.auth import get_user_model
+from django.contrib.auth.models import AnonymousUser
 from django.test import override_settings
 from django.urls import include, path
 
+from datastore_search.interface import search
 from datastore_search.models import Resource
 from datastore_search.testing import create_resource
 from datastore_search.urls import api_urlpatterns
@@ -46,6 +49,16 @@ def test_a_resource_may_have_types_and_no_records(db: None) -> None:
 
     types = dict(resource.fields.values_list("name", "type"))
     assert (types, str(resource)) == ({"code": "text", "at": "timestamp"}, "Empty")
+
+
+def test_values_are_those_of_python(db: None) -> None:
+    at, record = datetime(2026, 2, 3, 4, 5), {"share": 0.5, "day": date(2026, 1, 2)}
+    types = {"share": "float8", "day": "date", "at": "timestamp"}
+
+    resource = create_resource("values", [{**record, "at": at}], types=types)
+
+    (found,) = search(AnonymousUser(), resource.pk).records
+    assert found == {"_id": 1, **record, "at": at}
 
 
 @pytest.mark.django_db(transaction=True)
