@@ -134,7 +134,7 @@ def describe_resource(
         "created": write_time(resource.created_at),
         "description": resource.local_description.text,
         "format": FORMAT,
-        "hash": version.fingerprint if version else "",
+        "hash": "",
         "last_modified": modified if version else None,
         "mimetype": MEDIA_TYPE,
         "mimetype_inner": None,
@@ -151,7 +151,6 @@ def describe_resource(
         described = {
             **{name: value for name, value in described.items() if name not in METADATA or value},
             "format": "",
-            "hash": "",
             "mimetype": None,
             "url_type": None,
             "last_modified": modified if version and is_table else None,

@@ -355,11 +355,11 @@ def change_resource(
         if str(sent.get("url", "")).endswith(f"/{resource.pk}"):
             accepted.add("url")
         refuse_other_members(sent, shown, accepted)
-    elif members is not None and (version := resource.table_version):
-        # What is sent back as it was shown of a table goes on to follow its records.
-        shown = {"last_modified": write_time(resource.modified_at), "hash": version.fingerprint}
-        followed = {name for name in shown if sent.get(name) == shown[name] != members.get(name)}
-        sent = {name: value for name, value in sent.items() if name not in followed}
+    elif members is not None and resource.table_version:
+        # A time that is sent back as it was shown of a table goes on to follow its records.
+        modified, time = write_time(resource.modified_at), "last_modified"
+        if sent.get(time) == modified != members.get(time):
+            sent = {name: value for name, value in sent.items() if name != time}
     values = read_resource_values(sent, parameters, is_complete=is_complete)
     if "private" in parameters and not get_metadata(resource).part_of_id:
         values["private"] = parameters["private"]
