@@ -333,6 +333,34 @@ def write_day(n: int) -> str:
             [lambda n: f"{2010 + n % 6}/{11 + n % 6}", lambda n: 900 - 3 * n, lambda n: n * n],
             "Mean of seats by term",
         ),
+        (
+            "quarter,index",
+            [lambda n: f"{1974 + n // 4}Q{n % 4 + 1}", lambda n: 100 + n * n % 7 / 10],
+            "Mean of index by quarter",
+        ),
+        # 30 persons, and the states of a panel of which some begin later.
+        (
+            "mode,person,cost",
+            [lambda n: f"m{n % 4}", lambda n: n % 30 + 1, lambda n: n * n],
+            "Mean of cost by mode",
+        ),
+        (
+            "year,state,deaths",
+            [lambda n: 1990 + n // 4 if n < 40 else 1960 + n, lambda n: f"s{n % 4 * (n < 40)}",
+             lambda n: n * n],
+            "Mean of deaths by year, split by state",
+        ),
+        # Of the same four species, and of a year long ago.
+        (
+            "species_id,species,share",
+            [lambda n: f"58fa{n % 7 // 2}", lambda n: f"s{n % 7 // 2}", lambda n: n / 7],
+            "Number of records by species",
+        ),
+        (
+            "Year,king,coins",
+            [lambda n: 1066 + n, lambda n: f"k{n // 20}", lambda n: n * n],
+            "Mean of coins by Year, split by king",
+        ),
     ],
 )  # fmt: skip
 def test_the_proposed_chart_says_something(

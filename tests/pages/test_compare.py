@@ -164,6 +164,26 @@ def test_the_last_of_texts_that_sort_like_time_are_proposed(client: Client, db: 
     assert choices[:4] == [*periods, "~"]
 
 
+@pytest.mark.parametrize(
+    ("rows", "title"),
+    [
+        ("year,state,rate\n" + "".join(
+            f"{year},s{s},{year % 7}.{s}\n" for s in range(4)
+            for year in range(2000, 2020)
+         ), "Mean of rate by state: 2018 compared with 2019"),
+        ("n,paid,town\n" + "".join(f"{n},{n % 3 > 1},t{n % 3}\n" for n in range(60)),
+         "Number of records by paid: t1 compared with t0"),
+        ("n,paid,size\n" + "".join(f"{n},{n % 3 > 1},{n * n}\n" for n in range(60)),
+         "Number of records by size: no compared with yes"),
+    ],
+)  # fmt: skip
+def test_the_proposed_comparison_says_something(client: Client, rows: str, title: str) -> None:
+    """Where each period has as many records, it is of a mean; groups are not by a key."""
+    response = open_compare(client, make_loaded_resource(rows))
+
+    assert f"<h2><bdi>{title}</bdi></h2>" in response.content.decode()
+
+
 def test_periods_without_records_are_not_proposed(client: Client, db: None) -> None:
     days = ["2019-01-03", "2021-01-03", "2023-01-03"]
     resource = make_loaded_resource("kind,day\n" + "".join(f"a,{day}\n" for day in days))

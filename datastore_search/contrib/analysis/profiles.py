@@ -8,6 +8,7 @@ A profile is what JSON can hold; values in it are as the API shows them, texts c
 - ``distinct``: the number of different values; ``distinct_is_estimated`` where it is an estimate;
 - ``min``, ``max`` and ``mean`` of finite values, the mean unless it is too large for a double;
 - ``top``: the most common values with their counts, at most ten, where values are repeated;
+- ``some`` texts where none is repeated, at most ten;
 - ``histogram`` of numbers and days: the ``bounds`` of its bins, one more than its ``counts``;
 - ``shortest`` and ``longest``: characters of texts.
 """
@@ -96,8 +97,12 @@ def _count(source: Source, names: Sequence[str]) -> dict[str, dict[str, Any]]:
             profile["histogram"]["counts"] = [*counts.values()]
             continue
         profile["distinct"], kind = distinct, source.get_type(name)
-        top = [{"value": _read_value(kind, each), "count": n} for each, n in counted if n > 1]
-        profile |= {"top": top} if top else {}
+        top = [{"value": _read_value(kind, each), "count": n} for each, n in counted]
+        repeated = [each for each in top if each["count"] > 1]
+        profile |= {"top": repeated} if repeated else {}
+        profile |= (
+            {"some": [each["value"] for each in top]} if kind.is_text and not repeated else {}
+        )
     return profiles
 
 

@@ -231,11 +231,14 @@ MAX_CATEGORIES = 1_000
 #: Values of a category that is offered before others, counting none as one.
 USEFUL_VALUES = range(3, 51)
 
-#: Names of whole numbers that identify records.
-KEY_NAME = re.compile(r"(^|_| )(id|key|no|nr|number|uuid)$|^_?id_", re.IGNORECASE)
+#: Names of fields that identify records, places or things.
+KEY_NAME = re.compile(
+    r"(^|_| )(id|key|no|nr|number|uuid|code|zip|fips)$|^_?id_|^field_1$", re.IGNORECASE
+)
 
-#: Whole numbers that are years if all values of a field are among them.
-_YEARS = range(1800, 2101)
+#: Whole numbers that are years if all values of a field are among them; by its name, older ones.
+_YEARS, _NAMED_YEARS = range(1800, 2101), range(1000, 2101)
+_YEAR_NAMES = {"year", "jahr", "année", "annee", "año", "ano", "năm", "سنة"}
 
 #: The share of all records in one bar, from which a histogram shows nothing else.
 _SKEWED_SHARE = 0.75
@@ -353,7 +356,8 @@ def is_skewed(column: Column, profile: Mapping[str, Any] | None) -> bool:
 
 def is_year(column: Column, profile: Mapping[str, Any] | None) -> bool:
     is_number = column.type.is_integer and not KEY_NAME.search(column.name)
-    return is_number and all(int((profile or {}).get(end, 0)) in _YEARS for end in ("min", "max"))
+    years = _NAMED_YEARS if column.name.casefold() in _YEAR_NAMES else _YEARS
+    return is_number and all(int((profile or {}).get(end, 0)) in years for end in ("min", "max"))
 
 
 def list_useful(fields: Sequence[FacetField], profiles: Profiles) -> list[FacetField]:
@@ -362,15 +366,22 @@ def list_useful(fields: Sequence[FacetField], profiles: Profiles) -> list[FacetF
     for each in fields:
         column, profile = each.column, profiles.get(each.column.name)
         count, distinct = (profile["count"], profile["distinct"]) if profile else (0, 0)
-        are_different = distinct == count or (profile and profile.get("distinct_is_estimated"))
-        is_whole = column.type.is_integer and not is_year(column, profile)
-        if profile and is_whole and are_different and "min" in profile:
+        distinct = count if profile and "distinct_is_estimated" in profile else distinct
+        is_number = column.type.is_integer and each.kind is FacetKind.RANGE
+        is_even = bool(profile) and distinct * count_most(profile or {}) == count
+        if profile and is_number and is_even and not is_year(column, profile) and "min" in profile:
+            # As many records of each are those of a key of a panel.
             is_sequence = int(profile["max"]) - int(profile["min"]) + 1 == count
-            is_useful = not is_sequence and not KEY_NAME.search(column.name)
+            is_useful = distinct == count and not is_sequence and not KEY_NAME.search(column.name)
         else:
             is_useful = not profile or bool(count and distinct + bool(profile["nulls"]) > 1)
         useful += [each] if is_useful else []
     return sorted(useful, key=partial(_rank, profiles=profiles))
+
+
+def count_most(profile: Mapping[str, Any]) -> int:
+    """Return the number of records that have the most common value."""
+    return int(profile["top"][0]["count"]) if "top" in profile else 1
 
 
 def _rank(field: FacetField, profiles: Profiles) -> tuple[int, bool, int, int]:
@@ -381,6 +392,7 @@ def _rank(field: FacetField, profiles: Profiles) -> tuple[int, bool, int, int]:
         return field.kind, is_sparse, kind.is_timestamp or (kind.is_moment and not kind.has_day), 0
     values = profile["distinct"] + bool(profile["nulls"])
     is_amount = kind.is_number and not is_year(field.column, profile)
+    is_amount = is_amount or bool(KEY_NAME.search(field.column.name))
     return field.kind, is_sparse, 2 * is_amount + (values not in USEFUL_VALUES), values
 
 

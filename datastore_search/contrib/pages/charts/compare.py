@@ -136,21 +136,28 @@ class CompareParser(ChartParser):
         by, compared = sent.get("by", ""), sent.get("compare", "")
         check_choice("by", by, names)
         check_choice("compare", compared, [name for name in names if name != by])
-        # Dates come first, and groups of texts.
+        # Times come first, and groups of texts.
         useful = self._list_useful()
         values = [each.column for each in useful if each.kind is FacetKind.VALUES]
-        sides = [each.column for each in useful if each.column.type.has_day]
+        sides = [each.column for each in useful if self._is_time(each.column)]
+        sides.sort(key=lambda each: not each.type.has_day)
         sides += [each for each in values if each.type.is_integer]
         texts = [each.column for each in useful if each.column.type.is_text]
+        others = [each.column for each in useful]
         proposed, groups = (
-            [column.name for column in (*first, *values, *self.groupable)]
+            [column.name for column in (*first, *values, *others, *self.groupable)]
             for first in (sides, texts)
         )
         compared = compared or next((name for name in proposed if name != by), "")
         by = by or next((name for name in groups if name != compared), "")
         if not by or not compared:
             return None
-        return super().parse({**dict(sent.items()), "by": by, "split": compared})
+        asked = {"show": "", "of": "", **dict(sent.items()), "by": by, "split": compared}
+        group, side = (next(e for e in self.groupable if e.name == n) for n in (by, compared))
+        if not asked["show"] + asked["of"] and (self._is_even(side) or self._is_panel(side, group)):
+            numbers = [each for each in self._list_numbers(useful) if each not in {group, side}]
+            asked |= {"show": "avg", "of": numbers[0].name} if numbers else {}
+        return super().parse(asked)
 
     def _build(
         self,

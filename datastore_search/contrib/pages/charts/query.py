@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import date
@@ -25,6 +25,7 @@ from ..columns import (
     Column,
     FacetField,
     FacetKind,
+    count_most,
     find_kind,
     is_skewed,
     is_year,
@@ -267,8 +268,12 @@ class ChartParser:
         """
         profiles = self._profiles
         fields = [each for each in self._list_useful() if not each.is_sparse]
-        fields = [each for each in fields if each.is_guessed or each.kind is not FacetKind.TEXT]
         times = [each.column for each in fields if self._is_time(each.column)]
+        fields = [
+            each
+            for each in fields
+            if each.is_guessed or each.kind is not FacetKind.TEXT or each.column in times
+        ]
         others = [each for each in fields if each.column not in times]
         times = sorted(times, key=lambda each: not each.type.has_day)[:1]
         sizes = {name: each["distinct"] + bool(each["nulls"]) for name, each in profiles.items()}
@@ -279,13 +284,12 @@ class ChartParser:
         splits = [each for each in values if sizes[each.name] < USEFUL_VALUES.stop]
         categories = [each for each in splits if sizes[each.name] in USEFUL_VALUES]
         axes = [*categories[:1], *times]
-        degrees = list_degree_fields({each.name: each.type.name for each in self.measurable})
-        numbers = [each.column for each in others if each.column in self.measurable]
-        numbers = [each for each in numbers if each not in values and each.name not in degrees]
-        numbers = [each for each in numbers if not KEY_NAME.search(each.name)][:1]
-        is_even = numbers and axes and self._is_even(axes[-1])
-        figure, of = ("avg", numbers[0]) if is_even else ("count", None)
-        for time, category in zip(times, splits, strict=False):
+        numbers = self._list_numbers(others)[:1]
+        pairs = list(zip(times, splits, strict=False))
+        is_even = any(self._is_even(each) for each in axes[-1:])
+        is_even = is_even or any(self._is_panel(*pair) for pair in pairs)
+        figure, of = ("avg", numbers[0]) if is_even and numbers else ("count", None)
+        for time, category in pairs:
             yield self._build(figure, of, time, category)
             if shown:
                 yield self._build(figure, of, category, time)
@@ -308,7 +312,16 @@ class ChartParser:
         """Return whether values are days, years, or texts that sort like time."""
         profile = self._profiles.get(column.name, {})
         texts = [each["value"] for each in profile.get("top", ()) if column.type.is_text]
+        texts += profile.get("some", ())
         return column.type.has_day or is_year(column, profile) or bool(TextPeriods.find(texts))
+
+    def _list_numbers(self, fields: Iterable[FacetField]) -> list[Column]:
+        """List the numbers of which a mean may say something."""
+        degrees = list_degree_fields({each.name: each.type.name for each in self.measurable})
+        numbers = [
+            e.column for e in fields if e.kind is FacetKind.RANGE and e.column.type.is_number
+        ]
+        return [e for e in numbers if e.name not in degrees and not KEY_NAME.search(e.name)]
 
     def _is_even(self, column: Column) -> bool:
         """Return whether each value, or each step of time, has as many records, within a tenth."""
@@ -316,8 +329,17 @@ class ChartParser:
         if column.type.has_day and "top" not in profile:  # the outer steps may be incomplete
             counts = profile.get("histogram", {}).get("counts", ())[1:-1]
             return bool(counts) and max(counts) - min(counts) <= max(1, max(counts) / 10)
-        most = profile["top"][0]["count"] if "top" in profile else 1
-        return bool(profile["distinct"] * most <= 1.1 * profile["count"])
+        return bool(profile["distinct"] * count_most(profile) <= 1.1 * profile["count"])
+
+    def _is_panel(self, time: Column, category: Column) -> bool:
+        """Return whether a category has one record each time, as far as profiles say, or none."""
+        nothing = {"distinct": 0}
+        times, categories = (self._profiles.get(e.name, nothing) for e in (time, category))
+        free = (
+            times["distinct"] - count_most(categories),
+            categories["distinct"] - count_most(times),
+        )
+        return not time.type.has_day and min(free) == 0
 
     def _build(
         self,
