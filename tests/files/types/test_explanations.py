@@ -58,6 +58,8 @@ UNLIKE = "but are not all written in one way, and would be returned differently"
         (["1", "x"], ""),
         (["+84901", "+84902"],
          "numbers would lose the leading sign of values, first in line 2: “+84901”"),
+        (["12", " 07"],
+         "numbers would lose the leading zeros of values, first in line 3: “ 07”"),
         (["1", "00", "7"], "numbers would lose the leading zeros of values, first in line 3: “00”"),
         (["1e5", "2"], "numbers would lose how values are written, first in line 2: “1e5”"),
         (["0", "-0"], "numbers would lose how values are written, first in line 3: “-0”"),
@@ -111,6 +113,35 @@ def test_dates_that_are_written_in_several_ways_have_a_choice_that_keeps_all(
         with stage_columns({"x": values}, declared_types=["text"]) as table:
             decide_formats(table, LoadOptions(types={"x": name}))
             assert table.count_row_errors() == 0
+
+
+@pytest.mark.parametrize(
+    ("values", "name"),
+    [
+        (["10", " 9", "8"], "int8"),
+        (["10.0", "  8.04", "2"], "numeric"),
+        (["1,234.50", "1234.50"], "numeric:point"),
+    ],
+)
+def test_numbers_with_blanks_or_several_ways_have_a_choice_that_keeps_all(
+    values: list[str], name: str
+) -> None:
+    with stage_columns({"x": values}) as table:
+        (decision,) = decide_formats(table, LoadOptions())
+
+    assert str(decision.explanation) == f"text: the values look like numbers, {UNLIKE}"
+    assert decision.explanation
+    assert decision.explanation.parameters["formats"] == [name]
+    with stage_columns({"x": values}) as table:
+        decide_formats(table, LoadOptions(types={"x": name}))
+        assert table.count_row_errors() == 0
+
+
+def test_digits_that_a_file_has_as_texts_are_explained_by_that() -> None:
+    with stage_columns({"year": ["1565", "1570"]}, declared_types=["text"]) as table:
+        (decision,) = decide_formats(table, LoadOptions())
+
+    assert str(decision.explanation) == "text: declared in the file"
 
 
 def test_the_sample_covers_the_whole_file(monkeypatch: pytest.MonkeyPatch) -> None:

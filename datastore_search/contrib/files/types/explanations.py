@@ -12,8 +12,14 @@ from ....field_types import INT8, NUMERIC, field_types
 from ..formats.duckdb_sql import SQL, Composed
 from ..formats.staging import STAGED_ROWS, StagedTable
 from ..messages import Message, quote_names
-from .field_formats import SHORT_YEAR_ORDERS, bind_value, field_formats, find_format
-from .matching import VALUE, aggregate_cells, count_matches, find_first_cells
+from .field_formats import SHORT_YEAR_ORDERS, TEXT, bind_value, field_formats, find_format
+from .matching import (
+    VALUE,
+    aggregate_cells,
+    count_matches,
+    find_columns_that_meet,
+    find_first_cells,
+)
 
 #: The least share of values that match a format nearly.
 _MIN_SHARE = 0.95
@@ -83,9 +89,17 @@ _WAYS = {
 _NUMBER_SIGNS = re.compile("[-+−0-9.,()'’\\s]+")
 #: The reasons that a load reports: a choice or a correction gives the field another type.
 REASONS_FOR_TEXT = {"type.nearly_all", "type.mixed_formats", *_BY_CHOICE}
+
+
+def _trim(condition: str) -> str:
+    return condition.replace("{v}", "trim({v})")
+
+
 #: Timestamps first: formats of days read their days.
 _CONDITIONS: Mapping[str, str] = {
-    name: f"contains({{v}}, ':') AND ({each.condition})" if kind.is_timestamp else each.condition
+    name: f"contains({{v}}, ':') AND ({each.condition})"
+    if kind.is_timestamp
+    else (_trim(each.condition) if name == NUMERIC.name else each.condition)
     for kind in sorted(field_types.values(), key=lambda kind: not kind.is_timestamp)
     for name, each in field_formats.items()
     if each.field_type is kind and (kind is NUMERIC or kind.is_moment)
@@ -151,7 +165,7 @@ def explain_text_columns(table: StagedTable, columns: Sequence[str]) -> dict[str
     empty = Message("type.no_values")
     messages = {column: None if column in digits else empty for column in columns}
     by_choice: defaultdict[str, list[str]] = defaultdict(list)
-    numbers: list[str] = []
+    numbers: dict[str, str] = {}
     mixed: dict[str, Message] = {}
     for column, some in counts.items():
         name, count = max(some.items(), key=lambda item: item[1].matching)
@@ -166,7 +180,7 @@ def explain_text_columns(table: StagedTable, columns: Sequence[str]) -> dict[str
         else:
             message = messages[column] = Message("type.mixed_formats", type=title)
             if kind is NUMERIC:
-                numbers.append(column)
+                numbers[column] = name
             elif kind.has_day:
                 mixed[column] = message
     totals = {column: next(iter(some.values())).total for column, some in counts.items()}
@@ -175,10 +189,23 @@ def explain_text_columns(table: StagedTable, columns: Sequence[str]) -> dict[str
         found = _name_first_cells(table, some_columns, code, _CONDITIONS[code])
         _add_formats(table, code, found, totals)
         messages |= found
+    return messages | _explain_numbers(table, numbers)
+
+
+def _explain_numbers(table: StagedTable, formats: Mapping[str, str]) -> dict[str, Message]:
+    """Explain why numbers of a format are text: what they would lose, the file's type, blanks."""
+    declared = dict(zip(table.columns, table.declared_types, strict=True))
+    messages, columns = dict[str, Message](), list(formats)
     for code, condition in _LOSSES.items():
-        found = _name_first_cells(table, numbers, code, condition)
-        messages |= found
-        numbers = [column for column in numbers if column not in found]
+        messages |= _name_first_cells(table, columns, code, _trim(condition))
+        columns = [column for column in columns if column not in messages]
+    whole = find_columns_that_meet(table, columns, _trim(field_formats[INT8.name].condition))
+    for column in columns:
+        numbers = Message(_TITLE_CODES[NUMERIC.table_schema_type])
+        name = INT8.name if column in whole else formats[column]
+        messages[column] = Message("type.mixed_formats", type=numbers, formats=[name])
+        if declared[column] == TEXT.name:
+            messages[column] = Message("type.declared", type=TEXT.title)
     return messages
 
 

@@ -154,9 +154,10 @@ class CompareParser(ChartParser):
             return None
         asked = {"show": "", "of": "", **dict(sent.items()), "by": by, "split": compared}
         group, side = (next(e for e in self.groupable if e.name == n) for n in (by, compared))
-        if not asked["show"] + asked["of"] and (self._is_even(side) or self._is_panel(side, group)):
-            numbers = [each for each in self._list_numbers(useful) if each not in {group, side}]
-            asked |= {"show": "avg", "of": numbers[0].name} if numbers else {}
+        numbers = [each for each in self._list_numbers(useful) if each != side]
+        has_one = self._is_even(side) or self._is_panel(side, group)
+        if numbers and group not in numbers and has_one and not asked["show"] + asked["of"]:
+            asked |= {"show": "avg", "of": numbers[0].name}
         return super().parse(asked)
 
     def _build(
