@@ -352,7 +352,7 @@ def write_day(n: int) -> str:
         ),
         # Of the same four species, and of a year long ago.
         (
-            "species_id,species,share",
+            "speciesID,species,share",
             [lambda n: f"58fa{n % 7 // 2}", lambda n: f"s{n % 7 // 2}", lambda n: n / 7],
             "Number of records by species",
         ),

@@ -233,7 +233,9 @@ USEFUL_VALUES = range(3, 51)
 
 #: Names of fields that identify records, places or things.
 KEY_NAME = re.compile(
-    r"(^|_| )(id|key|no|nr|number|uuid|code|zip|fips)$|^_?id_|^field_1$", re.IGNORECASE
+    r"(^|_| )(id|key|no|nr|number|uuid|code|zip|fips)$|^_?id_|^field_1$"
+    r"|(?-i:(?<=[a-z])(I[Dd]|Code|Key|Number)$)",
+    re.IGNORECASE,
 )
 
 #: Whole numbers that are years if all values of a field are among them; by its name, older ones.

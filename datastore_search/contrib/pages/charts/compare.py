@@ -19,7 +19,7 @@ from ...analysis.aggregates import AggregateQuery, Metric, read_aggregate
 from ...analysis.comparison import Compare
 from ...analysis.errors import TooManyChartGroups
 from ...analysis.groups import GroupBy
-from ..columns import Column, FacetKind
+from ..columns import KEY_NAME, Column, FacetKind
 from ..drawings import Option
 from ..question import PageQuery, QueryString
 from ..records import parse_record
@@ -141,7 +141,8 @@ class CompareParser(ChartParser):
         values = [each.column for each in useful if each.kind is FacetKind.VALUES]
         sides = [each.column for each in useful if self._is_time(each.column)]
         sides.sort(key=lambda each: not each.type.has_day)
-        sides += [each for each in values if each.type.is_integer]
+        integers = [each for each in values if each.type.is_integer]
+        sides += [each for each in integers if not KEY_NAME.search(each.name)]
         texts = [each.column for each in useful if each.column.type.is_text]
         others = [each.column for each in useful]
         proposed, groups = (
