@@ -175,6 +175,8 @@ def test_the_last_of_texts_that_sort_like_time_are_proposed(client: Client, db: 
          "Number of records by paid: t1 compared with t0"),
         ("n,paid,size\n" + "".join(f"{n},{n % 3 > 1},{n * n}\n" for n in range(60)),
          "Number of records by size: no compared with yes"),
+        ("land,left,size\n" + "".join(f"l{n},{n * n},{n % 7}.5\n" for n in range(30)),
+         "Number of records by land: 750–800 compared with 800–850"),
     ],
 )  # fmt: skip
 def test_the_proposed_comparison_says_something(client: Client, rows: str, title: str) -> None:

@@ -155,9 +155,10 @@ class CompareParser(ChartParser):
             return None
         asked = {"show": "", "of": "", **dict(sent.items()), "by": by, "split": compared}
         group, side = (next(e for e in self.groupable if e.name == n) for n in (by, compared))
-        numbers = [each for each in self._list_numbers(useful) if each != side]
+        numbers = self._list_numbers(useful)
         has_one = self._is_even(side) or self._is_panel(side, group)
-        if numbers and group not in numbers and has_one and not asked["show"] + asked["of"]:
+        has_one = has_one and group not in numbers and side not in numbers
+        if numbers and has_one and not asked["show"] + asked["of"]:
             asked |= {"show": "avg", "of": numbers[0].name}
         return super().parse(asked)
 
