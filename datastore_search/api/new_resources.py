@@ -233,7 +233,12 @@ def add_resource(
         )
         resource.name = str(resource.pk) if dataset else name or str(resource.pk)
         if name and not dataset:
-            _check_name(name)
+            try:
+                Resource.name.field.clean(name, None)
+            except ValidationError as error:
+                raise InvalidDatasetName(name=make_printable(name)) from error
+            if Resource.objects.known_as(name).exists():
+                raise TakenDatasetName(name=name)
         if not (dataset or get_upload(sent)):
             shown = catalogue.entry.show(request, resource)
             refuse_other_members(sent, shown, catalogue.entry.members.list_stored(sent))
@@ -246,15 +251,6 @@ def add_resource(
             catalogue.entry.place(resource, dataset)
         catalogue.entry.store(request, resource, sent, parameters)
     return resource
-
-
-def _check_name(name: str) -> None:
-    try:
-        Resource.name.field.clean(name, None)
-    except ValidationError as error:
-        raise InvalidDatasetName(name=make_printable(name)) from error
-    if Resource.objects.known_as(name).exists():
-        raise TakenDatasetName(name=name)
 
 
 def read_new_id(sent: object) -> uuid.UUID:
