@@ -156,17 +156,15 @@ def build_shared_columns(readable: Readable) -> dict[str, Any]:
         "sorted_as": Lower(Coalesce(*titles, output_field=TextField())),
         "created": find_time("metadata_created", "created_at", Min),
         "modified": find_time("metadata_modified", "modified_at", Max),
-        "pk": F("pk"),
     }
 
 
 def build_columns(readable: Readable) -> dict[str, Any]:
     """Build what conditions on datasets compare, which is never null but times."""
-    of_dataset, shared = readable.of_dataset, build_shared_columns(readable)
-    del shared["pk"]
+    of_dataset = readable.of_dataset
     publisher, organization = of_dataset("publisher"), of_dataset("organization")
     return {
-        **shared,
+        **build_shared_columns(readable),
         "written_by": Coalesce(NullIf(of_dataset("author"), Value("")), publisher),
         "organization_name": _read_member("name", organization),
         "organization_id": _read_member("id", organization),
@@ -200,7 +198,7 @@ _PRIVATE: Final = {"capacity": "private", "private": "true"}
 
 def order_datasets(readable: Readable, terms: Sequence[SortTerm]) -> list[OrderBy]:
     """Write an order of datasets as SQL; one without a time comes before all others."""
-    columns = build_shared_columns(readable)
+    columns = {**build_shared_columns(readable), "pk": F("pk")}
     return [
         OrderBy(
             columns[_COLUMNS[each.name]],
