@@ -169,7 +169,14 @@ class ContentSearch:
             if not limit:
                 break
             batch = [
-                self._compile_question(each, statement) for each in kept[start : start + _BATCH]
+                compose(
+                    statement,
+                    id=Clause(sql.Literal(each.resource_id)),
+                    table=Clause(quote_record_table(each.table_id)),
+                    matches=compose("search @@ {}", compile_words(self.text, each.language)),
+                    most=Clause(sql.Literal(MAX_COUNTED + 1)),
+                )
+                for each in kept[start : start + _BATCH]
             ]
             asked = compose(" UNION ALL ".join(["{}"] * len(batch)), *batch)
             # A table may be too slow, or be dropped just now.
@@ -178,15 +185,6 @@ class ContentSearch:
                 # PostgreSQL has room for some thousand locks; this releases those on the tables.
                 self.session.connection.needs_rollback = self.session.connection.in_atomic_block
         return answers
-
-    def _compile_question(self, table: _Table, statement: LiteralString) -> Clause:
-        return compose(
-            statement,
-            id=Clause(sql.Literal(table.resource_id)),
-            table=Clause(quote_record_table(table.table_id)),
-            matches=compose("search @@ {}", compile_words(self.text, table.language)),
-            most=Clause(sql.Literal(MAX_COUNTED + 1)),
-        )
 
 
 def _is_of_other_version(version: Combinable) -> Q:
