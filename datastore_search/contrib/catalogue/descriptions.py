@@ -116,7 +116,7 @@ def describe_dataset(listed: ListedDataset, addresses: ResourceAddresses) -> dic
             for position, resource in enumerate(listed.resources)
         ],
         "tags": tags,
-        "groups": [describe_group(group) for group in dataset.shown_groups],
+        "groups": [describe_group(Group(**group)) for group in dataset.groups],
         "relationships_as_subject": [],
         "relationships_as_object": [],
     }

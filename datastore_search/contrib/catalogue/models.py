@@ -462,11 +462,6 @@ class Dataset(GuardedModel):
         return Organization(**self.organization) if self.organization else None
 
     @property
-    def shown_groups(self) -> list[Group]:
-        """The groups in the order that the portal gives."""
-        return [Group(**group) for group in self.groups]
-
-    @property
     def shown_version(self) -> str:
         return self.version_name or (self.version_date.isoformat() if self.version_date else "")
 
