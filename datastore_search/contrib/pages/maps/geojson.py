@@ -56,7 +56,13 @@ def write_geojson(dump: Dump) -> Generator[bytes]:
 
     Raises: ``NoPlaces``; ``UnknownField``; ``UnsuitablePlaceField``.
     """
-    place = _find_place(dump)
+    # The fields that are named, or those whose names and profiles are of places.
+    sent = PlaceFields(*(dump.parameters.get(name, "") for name in PARAMETERS))
+    check_place_fields(sent, dump.read.relation.types)
+    place = sent if any(sent) else dump.read.place_fields
+    if place is None or not (place.geometry or all(place[:2])):
+        raise NoPlaces
+    place = PlaceFields(geometry=place.geometry) if place.geometry else place
     fields = dump.query.fields
     hidden = [name for name in place if name and name not in fields]
     if hidden and dump.query.distinct:  # more fields would be other records
@@ -97,16 +103,6 @@ def write_geojson(dump: Dump) -> Generator[bytes]:
         yield b"\n]}\n"
 
     return join_blocks(write_pieces())
-
-
-def _find_place(dump: Dump) -> PlaceFields:
-    """Find the fields that are named, or those whose names and profiles are of places."""
-    sent = PlaceFields(*(dump.parameters.get(name, "") for name in PARAMETERS))
-    check_place_fields(sent, dump.read.relation.types)
-    place = sent if any(sent) else dump.read.place_fields
-    if place is None or not (place.geometry or all(place[:2])):
-        raise NoPlaces
-    return PlaceFields(geometry=place.geometry) if place.geometry else place
 
 
 def _dump_number(cell: str) -> str:
