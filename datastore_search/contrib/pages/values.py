@@ -101,7 +101,11 @@ def _parse_date(kind: FieldType, text: str) -> str:
     if not found:
         return text
     *parts, clock = found.groups()
-    order = "Ymd" if len(parts[0]) == _YEAR_DIGITS else _get_date_order()
+    order = "Ymd"
+    if len(parts[0]) != _YEAR_DIGITS:  # as in the page's language
+        letters = get_format("SHORT_DATE_FORMAT").replace("j", "d").replace("n", "m")
+        order = "".join(letter for letter in letters if letter in "dmY")
+        order = order if sorted(order) == sorted("dmY") else "dmY"
     numbers = dict(zip(order, parts, strict=True))
     if len(numbers["Y"]) != _YEAR_DIGITS:  # one of two digits may be of any century
         return text
@@ -133,13 +137,6 @@ def _number_months(text: str) -> str:
     elif not words or len(numbers) != len("dmY"):
         return text
     return f"{'-'.join(numbers)} {clock or ''}".strip()
-
-
-def _get_date_order() -> str:
-    """Return the order of day, month and year in the page's language: ``dmY``."""
-    letters = get_format("SHORT_DATE_FORMAT").replace("j", "d").replace("n", "m")
-    order = "".join(letter for letter in letters if letter in "dmY")
-    return order if sorted(order) == sorted("dmY") else "dmY"
 
 
 def parse_end_of_day(kind: FieldType, text: str) -> str | None:
