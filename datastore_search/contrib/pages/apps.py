@@ -41,9 +41,8 @@ class PagesConfig(ContribAppConfig):
         yield sections.entries(*OF_VIEWS, *SECTIONS)
         if apps.is_installed("datastore_search.contrib.catalogue"):
             from .catalogue import SECTIONS as OF_CATALOGUE
-            from .citation import SECTIONS as OF_SOURCE
 
-            yield sections.entries(*OF_CATALOGUE, *OF_SOURCE)
+            yield sections.entries(*OF_CATALOGUE)
         if apps.is_installed("datastore_search.contrib.analysis"):
             from .facets import SECTIONS as OF_ANALYSIS
 

@@ -1,10 +1,12 @@
-"""The catalogue page, and what the catalogue knows of a resource on its page."""
+"""The catalogue page, and what the catalogue knows of a resource: facts, origin, how to cite it."""
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from datetime import UTC, date
+from datetime import UTC, date, datetime
 from http import HTTPStatus
 from typing import Any, cast
 from urllib.parse import urlencode
@@ -14,7 +16,7 @@ from django.core.exceptions import ValidationError
 from django.core.validators import URLValidator
 from django.db.models import Q
 from django.http import HttpRequest, HttpResponse
-from django.utils.timezone import localtime
+from django.utils.timezone import localdate, localtime
 from django.utils.translation import gettext as _, gettext_lazy, ngettext, pgettext
 
 from ...field_types import is_storable
@@ -56,7 +58,7 @@ from .head import list_format_labels
 from .page import PageView
 from .sections import PageQuestion, Place, Section
 from .table import paginate
-from .values import format_day
+from .values import compose_phrase, format_day, mark_text
 
 #: What staff write in words, in the language of the resource.
 _WORDS = frozenset({"source", "publisher", "contact", "tags", "spatial"})
@@ -122,10 +124,68 @@ def _describe(question: PageQuestion) -> Mapping[str, Any] | None:
     return {"data": describe_resource(request, resource)} if is_shown else None
 
 
+# A resource as a source ---------------------------------------------------------------------------
+
+_SPECIAL = re.compile(r"[\\{}$&#%_^~]")
+
+
+def find_publisher(resource: Resource) -> tuple[str, str]:
+    """Find who publishes a resource, with the language: the portal if nobody is stated."""
+    publisher = complete_metadata(resource).publisher
+    language = resource.content_language if publisher else ""
+    return show_bidi_controls(publisher or get_site_title()), language
+
+
+def _cite(question: PageQuestion) -> Mapping[str, Any]:
+    """Cite the present version: in a sentence, in BibTeX and in CSL-JSON."""
+    resource, request = question.read.resource, question.request
+    publisher, language = find_publisher(resource)
+    # A version is the time of the change in microseconds.
+    moment = datetime.fromtimestamp(resource.version // 1_000_000, UTC)
+    title, version, day = str(resource), f"{moment:%Y-%m-%dT%H:%M:%SZ}", localdate(moment)
+    address = request.build_absolute_uri(reverse_in_locale(request, "resource", resource.pk))
+    sentence = compose_phrase(
+        _("%(publisher)s: %(title)s. Version %(version)s, %(date)s. %(address)s"),
+        publisher=mark_text(publisher, language),
+        title=mark_text(title, resource.local_title.language),
+        date=format_day(day),
+        version=mark_text(version),
+        address=mark_text(address),
+    )
+    dates = {"year": day.year, "month": day.month, "day": day.day}
+    known = {"title": title, "author": publisher, "publisher": publisher, "version": version}
+    members = known | {name: f"{number}" for name, number in dates.items()}
+    lines = [f"  {name} = {{{{{_escape_tex(text)}}}}}," for name, text in members.items()]
+    bibtex = "\n".join([f"@misc{{{resource.pk},", *lines, f"  url = {{{address}}}", "}"])
+    csl: dict[str, Any] = {"id": str(resource.pk), "type": "dataset", **known, "URL": address}
+    csl |= {"author": [{"literal": publisher}], "issued": {"date-parts": [[*dates.values()]]}}
+    csl_json = json.dumps([csl], ensure_ascii=False, indent=2)
+    return {"sentence": sentence.html, "formats": [("BibTeX", bibtex), ("CSL-JSON", csl_json)]}
+
+
+def _escape_tex(text: str) -> str:
+    """Escape a text for BibTeX; what stands for a letter in TeX becomes a command."""
+    commands = {"\\": r"\textbackslash{}", "^": r"\textasciicircum{}", "~": r"\textasciitilde{}"}
+    return _SPECIAL.sub(lambda found: commands.get(found[0], f"\\{found[0]}"), text)
+
+
+def _list_unstated(question: PageQuestion) -> Mapping[str, Any] | None:
+    known = complete_metadata(question.read.resource)
+    texts = {
+        _("No licence is stated"): known.license,
+        _("No contact is stated"): known.contact or known.contact_email,
+        _("No date is stated"): known.version_date or known.temporal_start or known.temporal_end,
+    }
+    missing = [text for text, stated in texts.items() if not stated]
+    return {"missing": missing} if missing else None
+
+
 SECTIONS = (
     Section("facts", Place.ABOUT, "datastore_search/_facts.html", _show_facts),
     Section("origin", Place.LINE, "datastore_search/_origin.html", _show_origin),
     Section("structured_data", Place.HEAD, "datastore_search/_structured_data.html", _describe),
+    Section("unstated", Place.ABOUT, "datastore_search/_unstated.html", _list_unstated),
+    Section("cite", Place.ABOUT, "datastore_search/_cite.html", _cite),
 )
 
 

@@ -149,7 +149,7 @@ class QuestionDrawing(ABC, Generic[Shown, Data]):
         """Say below a file, line by line, where its figures are from and when they changed."""
         portal = conf.SITE_TITLE or _("Datastore")
         if apps.is_installed("datastore_search.contrib.catalogue"):
-            from .citation import find_publisher  # noqa: PLC0415 - it needs models of that app
+            from .catalogue import find_publisher  # noqa: PLC0415 - it needs models of that app
 
             portal, _language = find_publisher(self.resource)
         names = {"resource": str(self.resource), "portal": portal}
