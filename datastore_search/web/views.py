@@ -61,6 +61,9 @@ _RESOURCE_ATTRIBUTE: Final = "_datastore_resource"
 #: The parameters that reports name; others name fields.
 _REPORTED = ("q", "sort", "limit", "page", "show", "by", "format", "embed")
 
+#: The header that pages and documents depend on: it has the session, which decides who may read.
+VARY = ("Cookie",)
+
 _PAGE_NUMBER = re.compile(r"[1-9][0-9]{0,15}")
 
 

@@ -24,7 +24,7 @@ from ...search import ConsistentRead, open_snapshot
 from ...web.addresses import ResourceAddresses, reverse_in_locale
 from ...web.caching import Validators
 from ...web.languages import choose_language_codes
-from ...web.views import ResourceWebView, WebView, parse_page_number
+from ...web.views import VARY, ResourceWebView, WebView, parse_page_number
 from .datasets import CatalogueState, Datasets, open_public_datasets, read_state, select_listed
 from .dcat import build_dcat_catalog, write_turtle
 from .models import ListedDataset, get_metadata
@@ -41,9 +41,6 @@ from .published import (
 )
 from .query import SortTerm
 
-#: The header that the answers depend on: it decides who may read.
-_VARY = ("Cookie",)
-
 
 class DescriptionView(ResourceWebView):
     #: Describes a resource, whose fields have been read.
@@ -52,7 +49,7 @@ class DescriptionView(ResourceWebView):
     def answer(self, read: ConsistentRead) -> HttpResponse:
         resource = read.resource
         self.check_may_read(resource)
-        validators = Validators.from_resource(resource, self.request, vary=_VARY)
+        validators = Validators.from_resource(resource, self.request, vary=VARY)
         published = add_addresses(resource, ResourceAddresses(self.request))
         response = JsonResponse(
             self.describe(published), json_dumps_params={"ensure_ascii": False, "indent": 2}

@@ -24,6 +24,7 @@ from ...guards.cache import BoundedCache
 from ...messages.parameters import InvalidParameter, InvalidParameters
 from ...search import ConsistentRead, Query
 from ...web.caching import set_cache_headers
+from ...web.views import VARY
 from .charts.png import can_draw_png, draw_png
 from .charts.query import ChartQuery
 from .columns import Column, choose_columns, narrow_profiles, profile_columns
@@ -210,7 +211,7 @@ class DrawingView(ResourcePageView):
                 f'attachment; filename="{self.drawing_class.name}.{name}"'
             )
             response["X-Content-Type-Options"] = "nosniff"
-            set_cache_headers(self.request, response, private=self.is_private, vary=("Cookie",))
+            set_cache_headers(self.request, response, private=self.is_private, vary=VARY)
             return response
         search = replace(query.search, sort=())
         kept = QueryString((*drawing.question.pairs, *own))

@@ -39,7 +39,7 @@ from ...web.addresses import find_path, keep_locale, reverse_in_locale
 from ...web.caching import Validators, set_cache_headers
 from ...web.errors import ErrorMessage, describe_access_denied, forget_unreadable_user
 from ...web.languages import choose_language_codes, get_own_name
-from ...web.views import ResourceWebView, WebView
+from ...web.views import VARY, ResourceWebView, WebView
 from .columns import Column, build_columns
 from .conf import conf
 from .maps.areas import list_area_resources
@@ -165,9 +165,6 @@ def find_sign_in_address(return_address: str) -> str:
 
 # Pages --------------------------------------------------------------------------------------------
 
-#: The header that pages depend on: it has the session.
-_VARY = ("Cookie",)
-
 
 class PageView(WebView):
     #: Whether the page has an embedded form, and whether that is requested.
@@ -198,7 +195,7 @@ class PageView(WebView):
         """Render a page; ``private`` means that caches must not share it between users."""
         response = self._render(template, context, status)
         key = key if conf.PAGES_VERSION else ""
-        set_cache_headers(self.request, response, private=private, vary=_VARY, key=key)
+        set_cache_headers(self.request, response, private=private, vary=VARY, key=key)
         return response
 
     def describe_embedding(self, parameters: Parameters, title: str) -> dict[str, Any]:
@@ -276,10 +273,10 @@ class ResourcePageView(ResourceWebView, PageView):
             policy = list_frame_ancestors() if self.is_embedded else ()
             shown = (conf.PAGES_VERSION, *policy)
             if not conf.MAP_TILES.get("areas"):
-                validators = Validators.from_resource(resource, self.request, *shown, vary=_VARY)
+                validators = Validators.from_resource(resource, self.request, *shown, vary=VARY)
             elif not self.is_private:
                 state = [resource.version, *self.area_versions]
-                validators = Validators.from_state(state, self.request, *shown, vary=_VARY)
+                validators = Validators.from_state(state, self.request, *shown, vary=VARY)
         self.status, self.link = HTTPStatus.OK, ""
         if CHANGE in self.request.GET:
             changed = apply_change(self.request.GET, list(resource.types))
