@@ -91,18 +91,9 @@ class FacetValue:
 Counted = tuple[AnyGroup, int]
 
 
-@dataclass(frozen=True, slots=True)
-class CatalogueState:
-    """
-    The state of what is listed: its number, and figures that change with any of it.
-
-    Versions are times in microseconds, which only increase (``sql/versions.sql``).
-    """
-
-    count: int
-    last_version: int
-    sum_of_versions: int
-
+#: The number of what is listed, and two figures that change with any of it: the last version and
+#: the sum.  Versions are times in microseconds, which only increase (``sql/versions.sql``).
+CatalogueState = tuple[int, int, int]
 
 # Datasets -----------------------------------------------------------------------------------------
 
@@ -415,7 +406,7 @@ def match_table(word: str) -> Q:
 def read_state(rows: QuerySet[Any], version: Combinable | str = "version") -> CatalogueState:
     """Read the state of resources, or of other rows with a version, in one statement."""
     figures = rows.aggregate(count=Count("pk"), last=Max(version), sum=Sum(version))
-    return CatalogueState(figures["count"], int(figures["last"] or 0), int(figures["sum"] or 0))
+    return figures["count"], int(figures["last"] or 0), int(figures["sum"] or 0)
 
 
 def read_resources(found: ResourceQuerySet, bounds: slice) -> tuple[list[Resource], int]:

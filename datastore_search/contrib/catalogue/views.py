@@ -88,7 +88,8 @@ class PublicListView(WebView, ABC):
         with open_snapshot(Client.from_request(request)) as session, session.watch_statements():
             datasets = open_public_datasets(session.connection.alias)
             state = self.read_state(datasets)
-            last = max(1, -(-state.count // self.page_size))
+            count, *_versions = state
+            last = max(1, -(-count // self.page_size))
             if number > last:
                 raise UnknownPage(page=number)
             site = (get_site_title(), get_site_description())
@@ -96,7 +97,7 @@ class PublicListView(WebView, ABC):
             offset = (number - 1) * self.page_size
             bounds = slice(offset, offset + self.page_size)
             shown = self.read_items(datasets, bounds) if self.shows_items(last) else []
-        text = self.write(ListPage(number, last, self.page_size, state.count, shown))
+        text = self.write(ListPage(number, last, self.page_size, count, shown))
         response = HttpResponse(text, content_type=self.media_type)
         validators.set_headers(response, request)
         return response
