@@ -105,15 +105,14 @@ class Heading:
 
     ``sort`` changes to the next order: ascending, descending, none; empty for a type without an
     order.  ``aria_sort`` is the order that the records have by this column, if any.  ``note`` has
-    the statistics of all values, where they are shown.  A button of the ``menu`` has a change and
-    a label; ``buttons`` are its HTML, for which a template would take twice the time.
+    the statistics of all values, where they are shown.  ``buttons`` are the HTML of the menu, for
+    which a template would take twice the time.
     """
 
     column: Column
     sort: str
     aria_sort: str
     note: FieldNote | None
-    menu: Sequence[tuple[str, str]]
     buttons: SafeString
 
 
@@ -143,7 +142,7 @@ def build_headings(
             menu.append((write_change("first", name, *others), _("Move first")))
             menu.append((write_change("hide", *query.hidden, name), _("Hide")))
         buttons = format_html_join("", _BUTTON, menu if note else ())
-        headings.append(Heading(column, change, aria_sort, note, menu if note else (), buttons))
+        headings.append(Heading(column, change, aria_sort, note, buttons))
     return headings
 
 
