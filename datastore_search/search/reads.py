@@ -495,10 +495,8 @@ def open_snapshot(client: Client | None = None) -> Iterator[Session]:
 def retry_if_stale(read: Callable[[], Answer]) -> Answer:
     """Read, and again if the records were replaced meanwhile.  Raises: ``TooManyRetries``."""
     for _attempt in range(_MAX_ATTEMPTS):
-        try:
+        with suppress(StaleVersion):
             return read()
-        except StaleVersion:
-            continue
     raise TooManyRetries
 
 
