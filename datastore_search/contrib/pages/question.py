@@ -122,10 +122,8 @@ def apply_change(sent: QueryDict, names: Sequence[str]) -> list[Pair]:
         shown = [("fields", quote_name(name)) for name in names if name in checked]
         hidden = [("hide", name) for name in names if name not in checked]
         change += hidden if len(hidden) < len(shown) else shown
-    given, replaced = (
-        {*change},
-        {CHANGE, ORDER, "shown", PLACE, *NEAR, *(name for name, _value in change)},
-    )
+    given = {*change}
+    replaced = {CHANGE, ORDER, "shown", PLACE, *NEAR, *(name for name, _value in change)}
     pairs = [(name, value) for name in sent if name not in replaced for value in sent.getlist(name)]
     kept = [(name, value) for name, value in pairs if (f"-{name}", value) not in given]
     return [*kept, *(pair for pair in change if pair[1] and not pair[0].startswith("-"))]

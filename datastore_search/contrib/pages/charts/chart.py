@@ -217,10 +217,8 @@ def draw_chart(
                 ends[is_negative] = start + point.size
                 own.append((number, start, ends[is_negative]))
         bars.append(own)
-    unit, least = (
-        "%" if chart.form == Form.SHARES else "",
-        1.0 if chart.figure == "count" else _MIN_STEP,
-    )
+    unit = "%" if chart.form == Form.SHARES else ""
+    least = 1.0 if chart.figure == "count" else _MIN_STEP
     bounds = [end for own in bars for _number, *ends_of_bar in own for end in ends_of_bar]
     drawing.draw(bars, _Scale.of(bounds, unit, least))
     return drawing

@@ -460,10 +460,8 @@ def list_values(
                 most = _MAX_LEGEND_LENGTH if name == "split" else _MAX_LABEL_LENGTH
                 label = shorten(text, most) if text.strip() else dump_json(text)
                 operator = EXACT if by.is_exact or key == "" else "field"
-                language, pair = (
-                    by.column.value_language,
-                    (f"{operator}.{column}", write_value(key)),
-                )
+                language = by.column.value_language
+                pair = (f"{operator}.{column}", write_value(key))
                 conditions = (pair,) if by.step == Step.EACH else None
             values[key] = Value(
                 key, label, language, conditions, None, by.has_categories or has_order
