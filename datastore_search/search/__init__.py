@@ -35,7 +35,6 @@ from .reads import (
 )
 from .records import FoundRecords, RawJson, RecordSizes, parse_raw_json
 from .run import (
-    NextPage,
     RecordCopy,
     SearchAnswer,
     Stream,

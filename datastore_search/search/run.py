@@ -26,6 +26,7 @@ from psycopg import Copy, sql
 from ..conf import conf
 from ..database.sessions import open_session
 from ..filters import Clause, compose
+from ..filters.names import ID
 from ..guards import shares
 from ..guards.shares import Client, StreamSlot
 from ..guards.watchdog import Watched
@@ -72,26 +73,19 @@ _DELIMITERS = {RecordsFormat.CSV: ",", RecordsFormat.TSV: "\t"}
 
 
 @dataclass(frozen=True, slots=True)
-class NextPage:
-    """The condition on ``_id`` that the records after this page meet."""
-
-    operator: str
-    bound: int
-
-
-@dataclass(frozen=True, slots=True)
 class SearchAnswer:
     """
     What a query finds; ``total`` is the number of matches, ``record_count`` that of the records.
 
     ``records`` is JSON: an array, or a text of CSV rows.  It is a spool where it may have more than
     a few megabytes.  ``fields`` are the names and types of the records' members, in order.
+    ``next_page`` are the filters that the records after this page meet.
     """
 
     records: RawJson | Spool
     total: int | None
     fields: tuple[tuple[str, str], ...]
-    next_page: NextPage | None = None
+    next_page: Mapping[str, Mapping[str, int]] | None = None
     members: Mapping[str, Any] = field(default_factory=dict)
     record_count: int = 0
 
@@ -150,7 +144,7 @@ def read_answer(read: ConsistentRead, query: Query) -> SearchAnswer:
             if query.include_next_page and bound.is_by_id:
                 ((last_id,),) = read.fetch_rows(plan.select_last_id())
                 operator = "lt" if bound.is_descending else "gt"
-                next_page = None if last_id is None else NextPage(operator, int(last_id))
+                next_page = None if last_id is None else {ID: {operator: int(last_id)}}
         return SearchAnswer(
             records=found.records,
             total=total if query.include_total else None,

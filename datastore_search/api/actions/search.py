@@ -235,7 +235,7 @@ def _build_result(
     They are GET requests below the base called.  Source: CKAN 2.10 and 2.11, which link to a next
     page even after the last, and whose clients append the links to the base that they call.
     """
-    request, query, next_page = call.request, call.query, found.next_page
+    request, query = call.request, call.query
     in_force = {
         "resource_id": resource_id,
         "fields": describe_fields(found.fields, infos),
@@ -263,7 +263,7 @@ def _build_result(
     return {
         **(in_force | given | in_force),
         **({} if found.total is None else {"total": found.total, "total_was_estimated": False}),
-        **({"next_page": {"_id": {next_page.operator: next_page.bound}}} if next_page else {}),
+        **({"next_page": found.next_page} if found.next_page else {}),
         "_links": links,
         **found.members,
         "records": found.records,
