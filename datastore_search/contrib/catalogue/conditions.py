@@ -20,10 +20,11 @@ from django.db.models.lookups import GreaterThan, IContains
 from django.utils.translation import get_language
 
 from ...database.statements import fetch_value
+from ...filters.names import SortKey
 from ...models import Resource, ResourceQuerySet
 from ...models.translations import iterate_fallbacks
 from .descriptions import FORMAT
-from .query import EVERYTHING, NOTHING, TIMES, Fields, SortTerm
+from .query import EVERYTHING, NOTHING, TIMES, Fields
 
 # Resources ----------------------------------------------------------------------------------------
 
@@ -196,15 +197,15 @@ _CONSTANTS: Final = {
 _PRIVATE: Final = {"capacity": "private", "private": "true"}
 
 
-def order_datasets(readable: Readable, terms: Sequence[SortTerm]) -> list[OrderBy]:
+def order_datasets(readable: Readable, terms: Sequence[SortKey]) -> list[OrderBy]:
     """Write an order of datasets as SQL; one without a time comes before all others."""
     columns = {**build_shared_columns(readable), "pk": F("pk")}
     return [
         OrderBy(
-            columns[_COLUMNS[each.name]],
-            descending=each.is_descending,
-            nulls_first=True if each.name in TIMES and not each.is_descending else None,
-            nulls_last=True if each.name in TIMES and each.is_descending else None,
+            columns[_COLUMNS[each.field]],
+            descending=each.descending,
+            nulls_first=True if each.field in TIMES and not each.descending else None,
+            nulls_last=True if each.field in TIMES and each.descending else None,
         )
         for each in terms
     ]

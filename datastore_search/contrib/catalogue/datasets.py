@@ -35,6 +35,7 @@ from django.db.models.functions import Coalesce, Lower, NullIf
 from django.utils.translation import gettext_lazy
 from django_filters import CharFilter, FilterSet
 
+from ...filters.names import SortKey
 from ...guards.cache import BoundedCache
 from ...messages.search import TooManyWords
 from ...models import Field, Reader, Resource, ResourceQuerySet, parse_resource_id
@@ -62,7 +63,7 @@ from .models import (
     build_organization,
     get_metadata,
 )
-from .query import EVERYTHING, NOTHING, SortTerm, parse_catalogue_query
+from .query import EVERYTHING, NOTHING, parse_catalogue_query
 from .uses import find_first_day
 
 AnyGroup = TypeVar("AnyGroup", bound=Group)
@@ -211,18 +212,18 @@ class Datasets:
         names = self.rows.annotate(listed_as=name).order_by("listed_as")
         return list(names.values_list("listed_as", flat=True)[bounds])
 
-    def list_page(self, order: Sequence[SortTerm], bounds: slice) -> list[ListedDataset]:
+    def list_page(self, order: Sequence[SortKey], bounds: slice) -> list[ListedDataset]:
         """Read a page in one statement, and one more for parts."""
         ordered = order_datasets(self._readable, order)
         return self.read(self.rows.order_by(*ordered).values("pk")[bounds], *ordered)
 
     def read_page(
-        self, order: Sequence[SortTerm], bounds: slice, rows: QuerySet[Any] | None = None
+        self, order: Sequence[SortKey], bounds: slice, rows: QuerySet[Any] | None = None
     ) -> tuple[list[ListedDataset], int]:
         """Read a page, and count all datasets; or some ``rows`` with their ``field_count``."""
         ordered, others = order_datasets(self._readable, order), 0
         is_all = rows is None and not self._condition
-        is_by_time = order[0].name == "metadata_modified" and order[1:] == [SortTerm("id")]
+        is_by_time = order[0].field == "metadata_modified" and order[1:] == [SortKey("id")]
         if is_all and not self._readable.has_portal_datasets:
             page = self.list_page(order, bounds) if bounds.stop > bounds.start else []
             return page, self.rows.count()
@@ -235,7 +236,7 @@ class Datasets:
         by_id = {each.dataset.pk: each for each in read}
         return [by_id[pk] for pk in map(str, ids) if pk in by_id], count + others
 
-    def _find_first(self, time: SortTerm, number: int) -> tuple[QuerySet[Any], int]:
+    def _find_first(self, time: SortKey, number: int) -> tuple[QuerySet[Any], int]:
         """
         Find datasets that include the first ``number`` by time, and count all others.
 
@@ -247,8 +248,8 @@ class Datasets:
         if count < MIN_INDEXED:
             return self.rows, 0
         is_single = Q(dataset__isnull=False, dataset__part_of=None, dataset__metadata_modified=None)
-        nulls = {"nulls_last" if time.is_descending else "nulls_first": True}
-        order = OrderBy(F("modified_at"), descending=time.is_descending, **nulls), "dataset__pk"
+        nulls = {"nulls_last" if time.descending else "nulls_first": True}
+        order = OrderBy(F("modified_at"), descending=time.descending, **nulls), "dataset__pk"
         ids = self.resources.filter(is_single).order_by(*order).values_list("pk", flat=True)
         first = list(ids[:number])
         has_time = Q(resource__isnull=False, metadata_modified__isnull=False)

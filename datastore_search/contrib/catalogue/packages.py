@@ -42,6 +42,7 @@ from ...api.parameters import (
 )
 from ...database.statements import begin_write_transaction, lock_aliases
 from ...field_types import NotOfType, dump_json
+from ...filters.names import SortKey
 from ...models import MAX_TITLE_LENGTH, Resource, parse_resource_id
 from ...web.addresses import ResourceAddresses
 from .access import lock_changeable
@@ -49,7 +50,6 @@ from .datasets import open_readable_datasets
 from .descriptions import describe_dataset, get_metadata_field
 from .groups import find_groups, find_owner_org
 from .models import MAX_TAGS, Dataset, Group, ListedDataset, State, build_organization
-from .query import SortTerm
 from .resources import (
     MAX_MEMBERS_BYTES,
     MAX_RESOURCES,
@@ -260,7 +260,7 @@ def _set_owner(request: Request, dataset: Dataset, owner: str | None) -> None:
     named, current = dataset.owner, dataset.owner_org_id
     if owner and not (named and owner in {named.id, named.name}):
         datasets = open_readable_datasets(router.db_for_write(Dataset), get_reader(request))
-        found = datasets.owned_by(owner).list_page([SortTerm("id")], slice(1))
+        found = datasets.owned_by(owner).list_page([SortKey("id")], slice(1))
         named = (found[0].dataset.owner if found else None) or build_organization(owner)
     # A text may be the title of an organization with members, in whose lists it would appear.
     texts = (owner, named.name) if owner and named else ()

@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import UTC
 from typing import Any, Final
 
@@ -20,6 +19,7 @@ from django.db.models.functions import Cast, Now
 from django.utils.dateparse import parse_datetime
 from django.utils.translation import gettext_lazy as _
 
+from ...filters.names import SortKey
 from ...messages.parameters import InvalidParameter
 
 
@@ -119,29 +119,23 @@ def _unescape(text: str) -> str:
 _OPERATORS: Final = frozenset({"AND", "&&", "OR", "||", "NOT"})
 
 
-@dataclass(frozen=True, slots=True)
-class SortTerm:
-    name: str
-    is_descending: bool = False
-
-
-def parse_catalogue_sort(text: str) -> list[SortTerm]:
+def parse_catalogue_sort(text: str) -> list[SortKey]:
     """
     Parse the order of datasets, the last modified first if not given; ties are in order of the id.
 
     Raises: ``InvalidCatalogueQuery``; ``UnknownCatalogueField``.
     """
-    terms: list[SortTerm] = []
+    terms: list[SortKey] = []
     for part in [each.split() for each in text.split(",") if each.strip()][:MAX_CLAUSES]:
         name, direction = part[0], " ".join(part[1:]).lower() or "asc"
         if direction not in {"asc", "desc"}:
             raise InvalidCatalogueQuery(parameter="sort", text=" ".join(part)[:100])
         name = _SORT_NAMES.get(name, name)
         if name in _SORTS:
-            terms.append(SortTerm(name, direction == "desc"))
+            terms.append(SortKey(name, direction == "desc"))
         elif name not in _UNSORTED:
             raise UnknownCatalogueField(parameter="sort", field=name[:100])
-    return [*(terms or [SortTerm("metadata_modified", is_descending=True)]), SortTerm("id")]
+    return [*(terms or [SortKey("metadata_modified", descending=True)]), SortKey("id")]
 
 
 _ROUNDED: Final[Mapping[str, Any]] = {"function": "date_trunc", "output_field": DateTimeField()}

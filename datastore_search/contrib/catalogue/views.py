@@ -17,6 +17,7 @@ from django.utils.xmlutils import SimplerXMLGenerator
 
 from ...downloads.table_schema import build_table_schema
 from ...downloads.xml_rows import clean_xml
+from ...filters.names import SortKey
 from ...guards.shares import Client
 from ...messages.requests import UnknownPage
 from ...models import Resource
@@ -39,7 +40,6 @@ from .published import (
     get_site_description,
     get_site_title,
 )
-from .query import SortTerm
 
 
 class DescriptionView(ResourceWebView):
@@ -129,7 +129,7 @@ class JsonLdView(PublicListView):
         return datasets.read_state()
 
     def read_items(self, datasets: Datasets, bounds: slice) -> Sequence[ListedDataset]:
-        return datasets.list_page([SortTerm("id")], bounds)
+        return datasets.list_page([SortKey("id")], bounds)
 
     def write(self, page: ListPage) -> str:
         return self.write_document(build_dcat_catalog(self.request, page))

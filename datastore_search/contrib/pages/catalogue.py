@@ -52,7 +52,7 @@ from ..catalogue.published import (
     get_site_description,
     get_site_title,
 )
-from ..catalogue.query import SortTerm
+from ..catalogue.query import parse_catalogue_sort
 from ..catalogue.uses import find_first_day
 from .head import list_format_labels
 from .page import PageView
@@ -230,10 +230,9 @@ class CatalogueView(PageView):
                 )
             number, q = parse_page_number(request), filters.form.cleaned_data["q"]
             offset = (number - 1) * ENTRIES_PER_PAGE
-            is_recent = chosen["sort"] == "modified"
-            first = SortTerm("metadata_modified", True) if is_recent else SortTerm("title")
+            order = parse_catalogue_sort("" if chosen["sort"] == "modified" else "title")
             bounds = slice(offset, offset + ENTRIES_PER_PAGE)
-            listed, total = datasets.read_page([first, SortTerm("id")], bounds, filters.qs)
+            listed, total = datasets.read_page(order, bounds, filters.qs)
             if offset >= max(total, 1):
                 raise UnknownPage(page=number)
             asked = {"q": q, **chosen}
@@ -294,7 +293,7 @@ class CatalogueView(PageView):
         topics: Sequence[FacetValue],
     ) -> list[tuple[str, list[tuple[str, LocalText, str]]]]:
         """List ways into the catalogue: of each link, the address, its text and what follows."""
-        bounds, newest = slice(0, MAX_WAYS), [SortTerm("metadata_modified", True), SortTerm("id")]
+        bounds, newest = slice(0, MAX_WAYS), parse_catalogue_sort("")
         changed = []
         for each in datasets.list_page(newest, bounds) if total > MAX_WAYS else ():
             dataset, moment = each.dataset, each.modified_at
