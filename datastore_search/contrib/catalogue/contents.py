@@ -17,8 +17,6 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
-from functools import reduce
-from operator import or_
 from threading import Lock, Thread
 from typing import Any, Final, LiteralString, NamedTuple
 
@@ -105,7 +103,17 @@ class ContentSearch:
             return resources.none(), True
         if to_ask and self.session.has_own_snapshot:
             begin_reading()
-        holding = known.filter(reduce(or_, (_hold(*each) for each in queries.items())))
+        holds = Q()
+        for language, query in queries.items():
+            is_held = Func(
+                F("searched__words"),
+                Value(query),
+                template="%(expressions)s::tsquery",
+                arg_joiner=" @@ ",
+                output_field=BooleanField(),
+            )
+            holds |= Q(is_held, searched__language=language)
+        holding = known.filter(holds)
         is_exact = not has_excluded(self.text) and all(map(_is_of_one_word, queries.values()))
         if not is_exact:
             to_ask = [*_list_tables(holding), *to_ask]
@@ -208,17 +216,6 @@ _PLACES: Final = re.compile(r"'(?:[^']|'')*'|(?P<place><(?:-|[0-9]+)>)")
 def _is_of_one_word(query: str) -> bool:
     """Return whether a record matches exactly if its table has one of the words."""
     return not {"&", "!"} & set(re.sub(_PLACES, "", query))
-
-
-def _hold(language: str, query: str) -> Q:
-    held = Func(
-        F("searched__words"),
-        Value(query),
-        template="%(expressions)s::tsquery",
-        arg_joiner=" @@ ",
-        output_field=BooleanField(),
-    )
-    return Q(held, searched__language=language)
 
 
 # Reading the words --------------------------------------------------------------------------------
