@@ -363,12 +363,6 @@ def open_readable_datasets(using: str, reader: Reader) -> Datasets:
     return Datasets(found, readable.is_complete)
 
 
-def find_dataset_of(resource: Resource) -> Dataset | None:
-    row = get_metadata(resource)
-    homes = Dataset.objects.using(resource._state.db)
-    return homes.filter(pk=row.part_of_id).first() if row.part_of_id else None
-
-
 # Counts of facets, kept until a dataset changes ---------------------------------------------------
 
 #: By the state of the datasets, the user, and what was counted.

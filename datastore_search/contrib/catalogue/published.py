@@ -29,7 +29,6 @@ from ...downloads.table_schema import build_table_schema
 from ...messages.texts import BIDI_CONTROLS
 from ...models import Field, Resource, write_translations
 from ...web.addresses import ResourceAddresses, find_path, reverse_in_locale
-from .datasets import find_dataset_of
 from .descriptions import build_url, complete_metadata, describe_license
 from .models import Dataset, get_metadata
 
@@ -249,8 +248,7 @@ def describe_resource(request: HttpRequest, resource: Resource) -> SafeString:
     language, fields = resource.content_language, resource.schema
     catalogue = _describe_catalogue(request)
     del catalogue["@context"]
-    dataset = find_dataset_of(resource)
-    parent = _describe_parent(request, dataset) if dataset else {}
+    parent = _describe_parent(request, metadata.part_of) if metadata.part_of else {}
     described = []
     for field in fields:
         label, notes = field.choose_label(language).text, field.choose_notes(language).text
