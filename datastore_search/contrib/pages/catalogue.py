@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, date, datetime
@@ -126,7 +125,11 @@ def _describe(question: PageQuestion) -> Mapping[str, Any] | None:
 
 # A resource as a source ---------------------------------------------------------------------------
 
-_SPECIAL = re.compile(r"[\\{}$&#%_^~]")
+#: The escapes of BibTeX; what stands for a letter in TeX becomes a command.
+_TEX = str.maketrans(
+    {each: f"\\{each}" for each in "{}$&#%_"}
+    | {"\\": r"\textbackslash{}", "^": r"\textasciicircum{}", "~": r"\textasciitilde{}"}
+)
 
 
 def find_publisher(resource: Resource) -> tuple[str, str]:
@@ -155,18 +158,12 @@ def _cite(question: PageQuestion) -> Mapping[str, Any]:
     dates = {"year": day.year, "month": day.month, "day": day.day}
     known = {"title": title, "author": publisher, "publisher": publisher, "version": version}
     members = known | {name: f"{number}" for name, number in dates.items()}
-    lines = [f"  {name} = {{{{{_escape_tex(text)}}}}}," for name, text in members.items()]
+    lines = [f"  {name} = {{{{{text.translate(_TEX)}}}}}," for name, text in members.items()]
     bibtex = "\n".join([f"@misc{{{resource.pk},", *lines, f"  url = {{{address}}}", "}"])
     csl: dict[str, Any] = {"id": str(resource.pk), "type": "dataset", **known, "URL": address}
     csl |= {"author": [{"literal": publisher}], "issued": {"date-parts": [[*dates.values()]]}}
     csl_json = json.dumps([csl], ensure_ascii=False, indent=2)
     return {"sentence": sentence.html, "formats": [("BibTeX", bibtex), ("CSL-JSON", csl_json)]}
-
-
-def _escape_tex(text: str) -> str:
-    """Escape a text for BibTeX; what stands for a letter in TeX becomes a command."""
-    commands = {"\\": r"\textbackslash{}", "^": r"\textasciicircum{}", "~": r"\textasciitilde{}"}
-    return _SPECIAL.sub(lambda found: commands.get(found[0], f"\\{found[0]}"), text)
 
 
 def _list_unstated(question: PageQuestion) -> Mapping[str, Any] | None:
