@@ -109,8 +109,7 @@ def build_help_address(request: HttpRequest | Request, action: str) -> str:
 
 def build_site_address(request: HttpRequest | Request) -> str:
     """Build the absolute address of the portal, without a locale and without a slash at its end."""
-    script = str(request.META.get("SCRIPT_NAME", ""))
-    return request.build_absolute_uri(f"{script}/").rstrip("/")
+    return request.build_absolute_uri(f"{request.META.get('SCRIPT_NAME', '')}/").rstrip("/")
 
 
 def reverse_in_locale(request: HttpRequest | Request, name: str, *arguments: object) -> str:

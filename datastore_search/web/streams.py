@@ -107,8 +107,7 @@ class _AsyncBlocks:
         block = await sync_to_async(lambda: next(self._blocks, b""))()
         if not block:
             raise StopAsyncIteration
-        loop = asyncio.get_running_loop()
-        self._timer = loop.call_later(WINDOW_SECONDS, self._start_closing)
+        self._timer = asyncio.get_running_loop().call_later(WINDOW_SECONDS, self._start_closing)
         return block
 
     def _start_closing(self) -> None:

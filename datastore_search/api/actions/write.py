@@ -228,8 +228,7 @@ def _datastore_create(request: Request, sent: Mapping[str, object]) -> Answer:
         raise InvalidParameters(errors)
     fields = [GivenField(e["id"], e.get("type") or None, e.get("info")) for e in sent_fields]
     records = parameters.get("records") or []
-    connection = connections[router.db_for_write(Resource)]
-    with begin_write_transaction(connection):
+    with begin_write_transaction(connections[router.db_for_write(Resource)]):
         resource = _get_or_add_resource(request, parameters)
         if "private" in parameters:  # which its dataset decides
             parameters["private"] = resource.private

@@ -645,8 +645,7 @@ class FormatParameters(ActionParameters):
 @_reads(FormatParameters, _("List the formats of resources that contain a text."))
 def _format_autocomplete(call: _Call) -> Answer:
     part, datasets = call.parameters["q"].casefold(), call.open_datasets()
-    total = datasets.resources.count()
-    facets = datasets.count_facet("res_format", MAX_FACET_VALUES, total)
+    facets = datasets.count_facet("res_format", MAX_FACET_VALUES, datasets.resources.count())
     names = [each.name.lower() for each in facets if part in each.name.lower()]
     return Answer(names[call.bound(MAX_FACET_VALUES)], public=True)
 

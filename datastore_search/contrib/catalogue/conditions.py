@@ -311,8 +311,7 @@ def match_tag(tag: str) -> Q:
 
 def _read_member(name: str, organization: str) -> Combinable:
     """Read a member of the organization as a text, which is empty where there is none."""
-    text = KeyTextTransform(name, organization)
-    return Coalesce(text, Value(""), output_field=TextField())
+    return Coalesce(KeyTextTransform(name, organization), Value(""), output_field=TextField())
 
 
 #: A member of all objects in a list.

@@ -197,8 +197,7 @@ class MemberGroup(models.Model):
             except ValidationError as error:
                 raise ValidationError({name: error.messages}) from error
         if self.is_deleted and self.datasets.filter(state=State.ACTIVE).exists():
-            text = _("Organization cannot be deleted while it still has datasets")
-            raise ValidationError(text)
+            raise ValidationError(_("Organization cannot be deleted while it still has datasets"))
 
     def to_group(self) -> Group:
         kind = Organization if self.is_organization else Group

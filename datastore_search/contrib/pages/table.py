@@ -229,8 +229,7 @@ def _offer_wider(question: PageQuestion) -> Mapping[str, Any] | None:
             name, (text,) = each.field.name, each.values
             others = join_conditions([other for other in query.conditions if other is not each])
             own = (*others, Comparison(name, "icontains", text), *query.filters)
-            search = replace(query.search, filters=own)
-            if total := count_records(read, search):
+            if total := count_records(read, replace(query.search, filters=own)):
                 kept = query.query_string.remove(each.parameter).pairs
                 return {
                     "link": f"?{urlencode([*kept, (f'contains.{name}', text)])}",

@@ -182,8 +182,7 @@ class CompareParser(ChartParser):
         check_choice("as", form, DRAWINGS)
         check_choice("order", order, [*COLUMNS, *(f"-{each}" for each in COLUMNS)])
         axis, form = self._group(by), form if form == SLOPE else ""
-        texts = read_texts(sent)
-        return CompareQuery(figure, of, axis, grouping, form, texts, start, end, order)
+        return CompareQuery(figure, of, axis, grouping, form, read_texts(sent), start, end, order)
 
     def propose(self, shown: ChartQuery | None) -> list[ChartQuery]:
         return []

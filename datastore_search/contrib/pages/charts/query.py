@@ -146,8 +146,7 @@ class ChartQuery:
     @property
     def unit(self) -> str:
         """What the figures count, as it was written, or as the field has it."""
-        own = self.of.unit if self.of else ""
-        return dict(self.texts).get("unit", own)
+        return dict(self.texts).get("unit", self.of.unit if self.of else "")
 
     @property
     def note(self) -> str:

@@ -145,8 +145,7 @@ def draw(
         drawing = drawing_class(read, query, build_columns(read.resource), chosen, path)
         address = QueryString((*query.query_string.pairs, *drawing.pairs))
         shown = replace(query, query_string=address)
-        own = _describe_resource(read, shown, path, f"{drawing.name}/")
-        return {**own, **drawing.describe()}
+        return _describe_resource(read, shown, path, f"{drawing.name}/") | drawing.describe()
 
 
 def _answer(
