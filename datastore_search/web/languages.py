@@ -29,14 +29,6 @@ def _list_own_languages() -> frozenset[str]:
     return frozenset({"en", *(to_language(folder.name) for folder in folders)})
 
 
-def is_foreign(language: str) -> bool:
-    """Return whether a language is another than the page's, which may be a variant of it."""
-    if not language:
-        return False
-    page = get_language() or ""
-    return language != page and not page.startswith(f"{language}-")
-
-
 def find_direction(language: str) -> str:
     """Find the direction of a language; empty for one of the portal that Django does not know."""
     try:
@@ -54,7 +46,8 @@ def get_own_name(language: str) -> str:
 
 def write_attributes(language: str, *, has_direction: bool = True) -> SafeString:
     """Write ``lang`` of another language than the page's, and ``dir`` if wanted and another."""
-    if not is_foreign(language):
+    page = get_language() or ""  # perhaps a variant of the language
+    if not language or language == page or page.startswith(f"{language}-"):
         return SafeString("")
     around = "rtl" if get_language_bidi() else "ltr"
     return _write_attributes(language, around if has_direction else "")

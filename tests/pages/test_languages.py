@@ -21,7 +21,7 @@ from datastore_search.contrib.pages.values import (
     write_language,
 )
 from datastore_search.models import Resource
-from datastore_search.web.languages import is_foreign, write_attributes
+from datastore_search.web.languages import write_attributes
 
 from ..builders import describe
 from ..files.builders import make_loaded_resource
@@ -211,7 +211,7 @@ def test_drawings_say_the_language_of_their_labels(client: Client, survey: Resou
 )
 def test_a_page_may_be_in_a_variant(page: str, language: str, expected: bool) -> None:
     with translation.override(page):
-        assert is_foreign(language) is expected
+        assert bool(write_attributes(language)) is expected
 
 
 def test_a_direction_is_written_where_it_is_not_the_page_s() -> None:
