@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import asdict, replace
 from decimal import Decimal
@@ -19,13 +19,13 @@ from ...field_types import Json, dump_json_as_sent
 from ...filters.names import format_sort_key
 from ...messages.texts import BIDI_CONTROLS, show_bidi_controls
 from ...models import Resource
-from ...search import ConsistentRead, read_answer
+from ...search import read_answer
 from ...web.addresses import find_path, reverse_in_locale
 from ...web.views import parse_page_number
-from .columns import Column
 from .head import build_chips
 from .page import ResourcePageView, add_query_string
-from .question import PageQuery, build_query_parameters, format_filters
+from .question import build_query_parameters, format_filters
+from .sections import PageQuestion
 
 if apps.is_installed("datastore_search.contrib.analysis"):
     from .sql import find_sql_address
@@ -47,11 +47,9 @@ class ApiView(ResourcePageView):
 
     template = "api.html"
 
-    def build_context(
-        self, read: ConsistentRead, query: PageQuery, columns: Sequence[Column]
-    ) -> dict[str, Any] | HttpResponse:
+    def build_context(self, question: PageQuestion) -> dict[str, Any] | HttpResponse:
         """Show the programs, or redirect to the data page if it would refuse the question."""
-        resource = read.resource
+        read, query, resource = question.read, question.query, question.read.resource
         path = find_path(self.request, "action", "datastore_search")
         if not path:
             raise Http404
@@ -98,7 +96,7 @@ class ApiView(ResourcePageView):
         }
         dump = "" if resource.private else find_path(self.request, "dump", resource.pk)
         return {
-            "chips": build_chips(query, columns),
+            "chips": build_chips(query, question.columns),
             "page_address": page_address,
             "programs": programs,
             "file_address": dump

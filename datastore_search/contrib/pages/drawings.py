@@ -27,7 +27,7 @@ from ...web.caching import set_cache_headers
 from ...web.views import VARY
 from .charts.png import can_draw_png, draw_png
 from .charts.query import ChartQuery
-from .columns import Column, choose_columns, narrow_profiles, profile_columns
+from .columns import Column, narrow_profiles, profile_columns
 from .head import build_chips, describe_head
 from .maps.places import MapQuery
 from .page import ResourcePageView
@@ -180,10 +180,9 @@ class DrawingView(ResourcePageView):
     can_be_embedded = True
     drawing_class: ClassVar[type[QuestionDrawing[Any, Any]]]
 
-    def build_context(
-        self, read: ConsistentRead, query: PageQuery, columns: Sequence[Column]
-    ) -> dict[str, Any] | HttpResponse:
+    def build_context(self, question: PageQuestion) -> dict[str, Any] | HttpResponse:
         """Show the drawing, or send it as a file, which is kept; both are made within a slot."""
+        read, query, columns = question.read, question.query, question.columns
         name = self.request.GET.get("format", "")
         sent = tuple((key, *values) for key, values in self.request.GET.lists())
         address = self.request.build_absolute_uri(self.request.path)
@@ -223,8 +222,7 @@ class DrawingView(ResourcePageView):
             **drawing.describe(),
         }
         if not self.is_embedded:
-            choice = choose_columns(columns, query)
-            question = PageQuestion(self.request, read, shown, columns, choice, drawing.profiles)
+            question = replace(question, query=shown, profiles=drawing.profiles)
             places = () if query.all_errors else (Place.BESIDE,)
             sections = build_sections(question, *places)
             context |= {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from importlib.util import find_spec
 from typing import Any, cast
@@ -22,14 +22,13 @@ from ...filters.operators import Operand, Operator, operators
 from ...filters.places import find_place_fields
 from ...messages.texts import shorten, show_bidi_controls
 from ...models import Field
-from ...search import ID, ConsistentRead
+from ...search import ID
 from ...web.addresses import find_path, reverse_in_locale
 from .charts.query import Form
 from .columns import (
     MAX_PROFILED_LENGTH,
     Column,
     FacetKind,
-    choose_columns,
     describe_fields,
     list_facet_fields,
     profile_columns,
@@ -427,13 +426,11 @@ def list_format_labels() -> list[str]:
 class AboutView(ResourcePageView):
     template = "about.html"
 
-    def build_context(
-        self, read: ConsistentRead, query: PageQuery, columns: Sequence[Column]
-    ) -> dict[str, Any]:
-        resource = read.resource
-        profiles, choice = profile_columns(read, query, columns), choose_columns(columns, query)
-        question = PageQuestion(self.request, read, query, columns, choice, profiles)
-        notes = describe_fields(choice.columns, profiles or {})
+    def build_context(self, question: PageQuestion) -> dict[str, Any]:
+        resource = question.read.resource
+        profiles = profile_columns(question.read, question.query, question.columns)
+        question = replace(question, profiles=profiles)
+        notes = describe_fields(question.choice.columns, question.field_profiles)
         return {
             **describe_head(question, "about"),
             "description": render_markdown(resource.local_description.text, 20_000),

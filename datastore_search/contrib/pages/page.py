@@ -40,19 +40,19 @@ from ...web.caching import Validators, set_cache_headers
 from ...web.errors import ErrorMessage, describe_access_denied, forget_unreadable_user
 from ...web.languages import choose_language_codes, get_own_name
 from ...web.views import VARY, ResourceWebView, WebView
-from .columns import Column, build_columns
+from .columns import build_columns, choose_columns
 from .conf import conf
 from .maps.areas import list_area_resources
 from .question import (
     CHANGE,
     EMBED,
-    PageQuery,
     PageQueryParser,
     Pair,
     apply_change,
     clean_parameters,
     list_shared_parameters,
 )
+from .sections import PageQuestion
 
 Parameters = Iterable[tuple[str, str]]
 
@@ -288,7 +288,10 @@ class ResourcePageView(ResourceWebView, PageView):
         query = PageQueryParser(self.parameters, read).parse()
         self.shared_parameters = list_shared_parameters(query)
         with ExitStack() as self.held:
-            context = self.build_context(read, query, build_columns(resource))
+            columns = build_columns(resource)
+            choice = choose_columns(columns, query)
+            question = PageQuestion(self.request, read, query, columns, choice)
+            context = self.build_context(question)
             if isinstance(context, HttpResponse):
                 if validators and context.status_code == HTTPStatus.OK:
                     validators.set_headers(context, self.request)
@@ -308,9 +311,7 @@ class ResourcePageView(ResourceWebView, PageView):
         return response
 
     @abstractmethod
-    def build_context(
-        self, read: ConsistentRead, query: PageQuery, columns: Sequence[Column]
-    ) -> dict[str, Any] | HttpResponse:
+    def build_context(self, question: PageQuestion) -> dict[str, Any] | HttpResponse:
         """
         Build what the template shows; a redirect or a file is answered as it is.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import closing, suppress
 from dataclasses import replace
 from typing import Any
@@ -17,7 +17,7 @@ from ...messages.requests import UnknownRecord
 from ...messages.texts import shorten
 from ...search import ID, ConsistentRead, Query, find_profiles, read_answer
 from ...web.addresses import find_path, reverse_in_locale
-from .columns import MAX_NAME_LENGTH, MAX_PROFILED_FIELDS, Column, find_name
+from .columns import MAX_NAME_LENGTH, MAX_PROFILED_FIELDS, find_name
 from .maps.map import Map
 from .page import ResourcePageView, add_query_string
 from .question import PageQuery
@@ -32,6 +32,7 @@ from .records import (
     render_value,
     write_name,
 )
+from .sections import PageQuestion
 from .values import mark_text
 
 _PLACE = re.compile(r"[1-9][0-9]{0,9}")
@@ -42,9 +43,8 @@ Record = Mapping[str, object]
 class RecordView(ResourcePageView):
     template = "record.html"
 
-    def build_context(
-        self, read: ConsistentRead, query: PageQuery, columns: Sequence[Column]
-    ) -> dict[str, Any]:
+    def build_context(self, question: PageQuestion) -> dict[str, Any]:
+        read, query, columns = question.read, question.query, question.columns
         resource, key = read.resource, self.kwargs["key"]
         conditions = decode_key(resource, key) or ()
         record: Record | None = None

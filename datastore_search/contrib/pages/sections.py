@@ -36,7 +36,7 @@ class PageQuestion:
     """
     What a page shows: the read and the query, its columns, profiles of fields, the total.
 
-    ``profiles`` is None where they cannot be had now.
+    ``profiles`` is None where they cannot be had now, or were not asked for.
     """
 
     request: HttpRequest
@@ -44,7 +44,7 @@ class PageQuestion:
     query: PageQuery
     columns: Sequence[Column]
     choice: ColumnChoice
-    profiles: Profiles | None
+    profiles: Profiles | None = None
     total: int = 0
 
     @property

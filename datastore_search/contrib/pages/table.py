@@ -23,13 +23,11 @@ from ...filters.places import find_place_fields
 from ...messages.requests import UnknownPage
 from ...messages.texts import format_count, shorten
 from ...models import Resource
-from ...search import ConsistentRead
 from ...web.addresses import ResourceAddresses, find_path
 from ...web.views import parse_page_number
 from .columns import (
     MAX_VALUE_LENGTH,
     Column,
-    ColumnChoice,
     FieldNote,
     choose_columns,
     choose_names,
@@ -258,33 +256,30 @@ class ResourceView(ResourcePageView):
     has_clean_address = True
     template = "resource.html"
 
-    def build_context(
-        self, read: ConsistentRead, query: PageQuery, columns: Sequence[Column]
-    ) -> dict[str, Any]:
-        resource = read.resource
+    def build_context(self, question: PageQuestion) -> dict[str, Any]:
+        read, query, columns = question.read, question.query, question.columns
         if query.all_errors:
             self.status = HTTPStatus.BAD_REQUEST
         if self.is_embedded:
-            choice = choose_columns(columns, query)
             context: dict[str, Any] = {
-                "column_choice": choice,
+                "column_choice": question.choice,
                 "query": query,
                 "chips": build_chips(query, columns),
                 "whole_address": query.query_string.remove(EMBED).link,
             }
             if not query.all_errors:
-                context["pagination"], context["table"] = self._read_table(read, query, choice)
-                context["headings"] = build_headings(choice.columns, query)
+                context["pagination"], context["table"] = self._read_table(question)
+                context["headings"] = build_headings(question.choice.columns, query)
             return context
         profiles = profile_columns(read, query, columns)
         choice = choose_columns(columns, query, profiles)
-        question = PageQuestion(self.request, read, query, columns, choice, profiles)
+        question = replace(question, choice=choice, profiles=profiles)
         context = describe_head(question, "table")
         if query.all_errors:
             return context
         context["has_api"] = bool(find_path(self.request, "action", "datastore_search"))
         context["api_link"] = add_query_string("api/", self.parameters)
-        context["pagination"], table = self._read_table(read, query, choice)
+        context["pagination"], table = self._read_table(question)
         context["table"] = table
         question = replace(question, total=table.total)
         context["sections"] = build_sections(
@@ -299,17 +294,15 @@ class ResourceView(ResourcePageView):
         if table.total:
             place = find_place_fields(read.relation.types, question.field_profiles)
             context["download_groups"] = list_downloads(
-                self.request, resource, query, table, has_places=place is not None
+                self.request, read.resource, query, table, has_places=place is not None
             )
-        self.link = ResourceAddresses(self.request).build_link_header(resource.pk)
-        return context | self.describe_embedding(query.query_string.pairs, str(resource))
+        self.link = ResourceAddresses(self.request).build_link_header(read.resource.pk)
+        return context | self.describe_embedding(query.query_string.pairs, str(read.resource))
 
-    def _read_table(
-        self, read: ConsistentRead, query: PageQuery, choice: ColumnChoice
-    ) -> tuple[dict[str, Any], ShownTable]:
-        number = parse_page_number(self.request)
+    def _read_table(self, question: PageQuestion) -> tuple[dict[str, Any], ShownTable]:
+        number, query = parse_page_number(self.request), question.query
         offset = (number - 1) * query.size
-        table = read_record_table(read, query, choice.columns, offset=offset)
+        table = read_record_table(question.read, query, question.choice.columns, offset=offset)
         self.record_count = len(table.rows)
         if offset and offset >= table.total:
             raise UnknownPage(page=number)

@@ -21,8 +21,9 @@ from ...analysis.errors import TooManyChartGroups
 from ...analysis.groups import GroupBy
 from ..columns import KEY_NAME, Column, FacetKind
 from ..drawings import Option
-from ..question import PageQuery, QueryString
+from ..question import QueryString
 from ..records import parse_record
+from ..sections import PageQuestion
 from ..table import paginate
 from ..values import (
     Digits,
@@ -460,10 +461,8 @@ class CompareChart(Chart):
 class CompareView(ChartView):
     drawing_class = CompareChart
 
-    def build_context(
-        self, read: ConsistentRead, query: PageQuery, columns: Sequence[Column]
-    ) -> dict[str, Any] | HttpResponse:
-        context = super().build_context(read, query, columns)
+    def build_context(self, question: PageQuestion) -> dict[str, Any] | HttpResponse:
+        context = super().build_context(question)
         if isinstance(context, dict) and (page := context["page"]).has_other_pages():
             size, pairs, total = PAGE_ROWS, self.shared_parameters, page.paginator.count
             context["pagination"] = paginate(self.request, pairs, page.number, size, total)
