@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC
 from itertools import accumulate
@@ -180,6 +180,7 @@ def build_data_package(published: PublishedResource) -> dict[str, Any]:
         "title": "" if metadata.license == license_name else metadata.license,
         "path": build_license_address(metadata.license),
     }
+    source = drop_empty({"title": metadata.source, "path": find_address(metadata.source)})
     contributors: list[dict[str, Any]] = []
     if metadata.publisher:
         contributors.append({"title": metadata.publisher, "roles": ["publisher"]})
@@ -198,11 +199,7 @@ def build_data_package(published: PublishedResource) -> dict[str, Any]:
             "created": resource.created_at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
             "keywords": sorted(metadata.tags),
             "licenses": [drop_empty(license_)] if metadata.license else [],
-            "sources": [
-                drop_empty({"title": metadata.source, "path": find_address(metadata.source)})
-            ]
-            if metadata.source
-            else [],
+            "sources": [source] if source else [],
             "contributors": contributors,
             "temporal": {name: day.isoformat() for name, day in days.items() if day},
             "spatial": {"name": metadata.spatial} if metadata.spatial else {},
@@ -231,7 +228,6 @@ def _describe_catalogue(request: HttpRequest) -> dict[str, Any]:
     identifier = build_catalogue_identifier(request)
     return drop_empty(
         {
-            "@context": CONTEXT,
             "@type": "DataCatalog",
             "@id": identifier,
             "name": get_site_title(),
@@ -246,8 +242,6 @@ def describe_resource(request: HttpRequest, resource: Resource) -> SafeString:
     published = add_addresses(resource, ResourceAddresses(request))
     metadata, version = complete_metadata(resource), resource.table_version
     language, fields = resource.content_language, resource.schema
-    catalogue = _describe_catalogue(request)
-    del catalogue["@context"]
     parent = _describe_parent(request, metadata.part_of) if metadata.part_of else {}
     described = []
     for field in fields:
@@ -265,7 +259,6 @@ def describe_resource(request: HttpRequest, resource: Resource) -> SafeString:
     days = (metadata.temporal_start, metadata.temporal_end)
     description = drop_empty(
         {
-            "@context": CONTEXT,
             "@type": "Dataset",
             "@id": published.identifier,
             "name": resource.local_title.text,
@@ -289,7 +282,7 @@ def describe_resource(request: HttpRequest, resource: Resource) -> SafeString:
             "datePublished": published_at and published_at.astimezone(UTC).isoformat(),
             "isAccessibleForFree": True,
             "isPartOf": parent,
-            "includedInDataCatalog": catalogue,
+            "includedInDataCatalog": _describe_catalogue(request),
             "distribution": [
                 {
                     "@type": "DataDownload",
@@ -344,6 +337,7 @@ def _describe_at_length(published: PublishedResource, fields: Sequence[Field]) -
 _SCRIPT_ESCAPES = {code: f"\\u{code:04X}" for code in (*map(ord, "<>&"), *BIDI_CONTROLS)}
 
 
-def _dump_for_script(data: object) -> SafeString:
-    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+def _dump_for_script(data: Mapping[str, Any]) -> SafeString:
+    described = {"@context": CONTEXT, **data}
+    text = json.dumps(described, ensure_ascii=False, separators=(",", ":"))
     return mark_safe(text.translate(_SCRIPT_ESCAPES))  # noqa: S308 - JSON, whose <, > and & are escapes
