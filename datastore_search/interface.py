@@ -153,7 +153,7 @@ def list_resources(caller: Caller) -> QuerySet[Resource]:
     If a backend cannot list its objects, only the first 1,000 private resources are checked.
     """
     resources = Resource.objects.filter(table_version__isnull=False)
-    return resources.filter(resources.readable_by(_get_user(caller)).condition)
+    return resources.filter(resources.readable_by(build_request(caller).user).condition)
 
 
 def get_resource(caller: Caller, resource_id: Name, *, verb: str = "view") -> Resource:
@@ -298,8 +298,9 @@ def run_action(caller: Caller, action: str, /, **parameters: object) -> Any:
 
 def build_request(caller: Caller) -> Request:
     """Build the request of an action; without one, addresses begin with the portal's first host."""
+    user: Any = caller
     if isinstance(caller, HttpRequest | Request):
-        sent = copy(getattr(caller, "_request", caller))
+        user, sent = getattr(caller, "user", None), copy(getattr(caller, "_request", caller))
     else:
         sent = HttpRequest()
         sent.path = sent.path_info = "/"
@@ -312,13 +313,8 @@ def build_request(caller: Caller) -> Request:
     sent.method = "POST"  # the answer is not compared with what a client has cached
     sent.resolver_match = None
     request = Request(sent)
-    request.user = _get_user(caller)
+    request.user = user or AnonymousUser()
     return request
-
-
-def _get_user(caller: Caller) -> Any:
-    is_request = isinstance(caller, HttpRequest | Request)
-    return (getattr(caller, "user", None) if is_request else caller) or AnonymousUser()
 
 
 @contextmanager
