@@ -623,10 +623,9 @@ class TagShowParameters(ActionParameters):
 @_reads(TagShowParameters, _("Describe a tag."))
 def _tag_show(call: _Call) -> Answer:
     datasets, sent = call.open_datasets(), call.parameters["id"]
-    for tag in map(describe_tag, (each.name for each in datasets.list_tags())):
-        if sent in {tag["name"], tag["id"]}:
-            break
-    else:
+    tags = (describe_tag(each.name) for each in datasets.list_tags())
+    tag = next((each for each in tags if sent in {each["name"], each["id"]}), None)
+    if tag is None:
         raise UnknownTag(tag=make_printable(sent))
     if call.parameters.get("include_datasets"):
         found = datasets.tagged(tag["name"])
