@@ -54,10 +54,8 @@ from .question import (
 )
 from .sections import PageQuestion
 
-Parameters = Iterable[tuple[str, str]]
 
-
-def add_query_string(path: str, parameters: Parameters) -> str:
+def add_query_string(path: str, parameters: Iterable[Pair]) -> str:
     """Append parameters to a path as a query string; without parameters the path is unchanged."""
     query = urlencode(list(parameters))
     return f"{path}?{query}" if query else path
@@ -115,7 +113,7 @@ MAX_RETURN_LENGTH = 2_000
 _SIGN_OUT_NAMES = ("logout", "account_logout")
 
 
-def build_shell(request: HttpRequest, language: str, parameters: Parameters) -> dict[str, Any]:
+def build_shell(request: HttpRequest, language: str, parameters: Iterable[Pair]) -> dict[str, Any]:
     """
     Build the links around a page in a language; empty where there is no such page.
 
@@ -172,7 +170,7 @@ class PageView(WebView):
     is_embedded = False
 
     #: What the page was asked for, as parameters that every language reads alike.
-    shared_parameters: Parameters = ()
+    shared_parameters: Iterable[Pair] = ()
 
     def prepare(self) -> None:
         self.is_embedded = self.can_be_embedded and self.request.GET.get(EMBED) == "1"
@@ -198,7 +196,7 @@ class PageView(WebView):
         set_cache_headers(self.request, response, private=private, vary=VARY, key=key)
         return response
 
-    def describe_embedding(self, parameters: Parameters, title: str) -> dict[str, Any]:
+    def describe_embedding(self, parameters: Iterable[Pair], title: str) -> dict[str, Any]:
         """Write the HTML that shows the page in a frame, and say which pages may have it."""
         ancestors = list_frame_ancestors()
         address = add_query_string(self.request.path, [*parameters, (EMBED, "1")])

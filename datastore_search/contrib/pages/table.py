@@ -35,11 +35,12 @@ from .columns import (
     profile_columns,
 )
 from .head import build_chips, describe_head
-from .page import Parameters, ResourcePageView, add_query_string
+from .page import ResourcePageView, add_query_string
 from .question import (
     EMBED,
     PAGE_SIZES,
     PageQuery,
+    Pair,
     build_query_parameters,
     join_conditions,
     write_change,
@@ -60,7 +61,7 @@ def format_range(offset: int, size: int, total: int) -> str:
 
 def paginate(  # noqa: PLR0913 - what the links of a list depend on
     request: HttpRequest,
-    parameters: Parameters,
+    parameters: Iterable[Pair],
     number: int,
     size: int,
     total: int,
