@@ -24,7 +24,7 @@ from ...filters.names import SortKey
 from ...models import Resource, ResourceQuerySet
 from ...models.translations import iterate_fallbacks
 from .descriptions import FORMAT
-from .query import EVERYTHING, NOTHING, TIMES, Fields
+from .query import EVERYTHING, NOTHING, SORTS, TIMES, Fields
 
 # Resources ----------------------------------------------------------------------------------------
 
@@ -183,8 +183,6 @@ _FOLDED: Final[dict[str, Any]] = {
     "output_field": ArrayField(TextField()),
 }
 
-_COLUMNS: Final = {**TIMES, "name": "shown_as", "id": "pk", "title": "sorted_as"}
-
 #: What all datasets have in common, by the names of fields.
 _CONSTANTS: Final = {
     "state": "active",
@@ -202,7 +200,7 @@ def order_datasets(readable: Readable, terms: Sequence[SortKey]) -> list[OrderBy
     columns = {**build_shared_columns(readable), "pk": F("pk")}
     return [
         OrderBy(
-            columns[_COLUMNS[each.field]],
+            columns[SORTS[each.field]],
             descending=each.descending,
             nulls_first=True if each.field in TIMES and not each.descending else None,
             nulls_last=True if each.field in TIMES and each.descending else None,

@@ -46,8 +46,8 @@ TIMES: Final[Mapping[str, str]] = {"metadata_modified": "modified", "metadata_cr
 #: The conditions on a text, by the names of fields; the empty name is for words without one.
 Fields = Mapping[str, Callable[[str], Q]]
 
-#: The names of ``sort``; ``score`` has no meaning without ranks.
-_SORTS: Final = frozenset({"metadata_modified", "metadata_created", "name", "id", "title"})
+#: The names of ``sort``, with their columns; ``score`` has no meaning without ranks.
+SORTS: Final[Mapping[str, str]] = {**TIMES, "name": "shown_as", "id": "pk", "title": "sorted_as"}
 _SORT_NAMES: Final = {
     "title_string": "title",
     "title_sort": "title",
@@ -131,7 +131,7 @@ def parse_catalogue_sort(text: str) -> list[SortKey]:
         if direction not in {"asc", "desc"}:
             raise InvalidCatalogueQuery(parameter="sort", text=" ".join(part)[:100])
         name = _SORT_NAMES.get(name, name)
-        if name in _SORTS:
+        if name in SORTS:
             terms.append(SortKey(name, direction == "desc"))
         elif name not in _UNSORTED:
             raise UnknownCatalogueField(parameter="sort", field=name[:100])
