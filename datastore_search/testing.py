@@ -25,8 +25,8 @@ def create_resource(
     """
     Create a resource with records, as a client of the API does; it is public unless ``private``.
 
-    Values are as for ``interface.create``.  ``types`` are of fields; others are guessed.  ``members``
-    are of the model.
+    Values are as for ``interface.create``.  ``types`` are of fields; others are guessed.
+    ``members`` are of the model.
     """
     records = convert_to_json(records)
     resource = Resource.objects.create(name=name, **members)

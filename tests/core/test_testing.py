@@ -52,7 +52,7 @@ def test_a_resource_may_have_types_and_no_records(db: None) -> None:
 
 
 def test_values_are_those_of_python(db: None) -> None:
-    at, record = datetime(2026, 2, 3, 4, 5), {"share": 0.5, "day": date(2026, 1, 2)}
+    at, record = datetime.fromisoformat("2026-02-03T04:05"), {"share": 0.5, "day": date(2026, 1, 2)}
     types = {"share": "float8", "day": "date", "at": "timestamp"}
 
     resource = create_resource("values", [{**record, "at": at}], types=types)
