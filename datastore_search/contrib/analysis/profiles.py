@@ -8,7 +8,7 @@ A profile is what JSON can hold; values in it are as the API shows them, texts c
 - ``distinct``: the number of different values; ``distinct_is_estimated`` where it is an estimate;
 - ``min``, ``max`` and ``mean`` of finite values, the mean unless it is too large for a double;
 - ``top``: the most common values with their counts, at most ten, where values are repeated;
-- ``some`` texts where none is repeated, at most ten;
+- ``examples`` of texts where none is repeated, at most ten;
 - ``histogram`` of numbers and days: the ``bounds`` of its bins, one more than its ``counts``;
 - ``shortest`` and ``longest``: characters of texts.
 """
@@ -99,10 +99,10 @@ def _count(source: Source, names: Sequence[str]) -> dict[str, dict[str, Any]]:
         profile["distinct"], kind = distinct, source.get_type(name)
         top = [{"value": _read_value(kind, each), "count": n} for each, n in counted]
         repeated = [each for each in top if each["count"] > 1]
-        profile |= {"top": repeated} if repeated else {}
-        profile |= (
-            {"some": [each["value"] for each in top]} if kind.is_text and not repeated else {}
-        )
+        if repeated:
+            profile["top"] = repeated
+        elif kind.is_text and top:
+            profile["examples"] = [each["value"] for each in top]
     return profiles
 
 
