@@ -195,6 +195,7 @@ def test_lists_have_members_in_order(client: Client, water: Resource, roads: Res
     assert get(client, "tag_list", query="AT") == ["water"]
     assert get(client, "tag_list", vocabulary_id="x") == []
     assert get(client, "group_list") == []
+    assert get(client, "organization_list", sort="title desc") == ["vinh", "city-of-hue"]
     (first, *_others) = get(client, "organization_list", all_fields="true")
     assert (first["title"], first["package_count"]) == ("City of Hue", 1)
     current = get(client, "current_package_list_with_resources", limit="1", page="2")
@@ -207,6 +208,18 @@ def test_lists_have_members_in_order(client: Client, water: Resource, roads: Res
     assert get(client, "resource_search", query="format:xml")["count"] == 0
     by_id = search(client, fq=f"id:({water.pk} OR {roads.pk})", sort="name asc")
     assert by_id == ["roads", "water"]
+
+
+def test_the_publishers_with_the_most_datasets_come_first(
+    client: Client, water: Resource, roads: Resource
+) -> None:
+    for each in range(2):
+        make_listed_resource(f"more-{each}", publisher="Vinh")
+
+    sent = {"sort": "package_count desc", "limit": "1", "all_fields": "true"}
+    (first,) = get(client, "organization_list", **sent)
+
+    assert (first["name"], first["package_count"]) == ("vinh", 3)
 
 
 # package_search -----------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 from urllib.parse import urlencode
 
 from django.db.models import Q
@@ -29,6 +29,7 @@ from ...api.parameters import (
     MAX_ROW_NUMBER,
     ActionParameters,
     BooleanField,
+    ChoiceField,
     FullTextField,
     IgnoredField,
     JsonNamesField,
@@ -463,13 +464,27 @@ def _resource_search(call: _Call) -> Answer:
 # Organizations and groups -------------------------------------------------------------------------
 
 
+#: What groups are sorted by; ``packages`` is an older name of CKAN's.
+_GROUP_KEYS: Final[Mapping[str, Callable[[MemberGroup, int], Any]]] = {
+    "name": lambda group, _count: group.name,
+    "title": lambda group, _count: group.to_group().shown_title.casefold(),
+    "package_count": lambda _group, count: count,
+    "packages": lambda _group, count: count,
+}
+
+
 class GroupListParameters(PageParameters):
+    sort = ChoiceField(
+        [f"{key}{order}" for key in _GROUP_KEYS for order in ("", " asc", " desc")],
+        help_text=_("The field to sort by, with `asc` or `desc`."),
+        shown_default="name asc",
+    )
     all_fields = BooleanField(
         help_text=_("Describe each one, instead of listing names."), shown_default="false"
     )
     organizations = JsonNamesField(MAX_ROWS, help_text=_("The names to list; all if not given."))
     groups = JsonNamesField(MAX_ROWS, help_text=_("The names to list; all if not given."))
-    vars().update(_ignore("sort", "order_by", "type", "include_dataset_count", "include_extras"))
+    vars().update(_ignore("order_by", "type", "include_dataset_count", "include_extras"))
     vars().update(_ignore("include_tags", "include_groups", "include_users"))
 
 
@@ -477,6 +492,8 @@ def _list_groups(call: _Call, kind: Kind) -> Answer:
     wanted = call.parameters.get(f"{kind.kind}s")
     listed = list_groups(call.open_datasets(), kind)
     listed = [each for each in listed if not wanted or each[0].name in wanted]
+    key, _blank, order = call.parameters.get("sort", "name").partition(" ")
+    listed.sort(key=lambda each: _GROUP_KEYS[key](*each), reverse=order == "desc")
     shown = listed[call.bound(MAX_ROWS)]
     if not call.parameters.get("all_fields"):
         return Answer([row.name for row, _count in shown], public=True)
