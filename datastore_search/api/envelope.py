@@ -97,14 +97,14 @@ class Failure:
     def describe(self) -> str:
         """Write the messages as text, each after the name of its parameter."""
         return "\n".join(
-            message if name in _UNNAMED else f"{name}: {message}"
+            message if name in UNNAMED else f"{name}: {message}"
             for name, messages in self.members.items()
             for message in (messages if isinstance(messages, list) else [str(messages)])
         )
 
 
 #: The members of ``error`` that are not parameters.
-_UNNAMED: Final = ("message", "query", "__extras")
+UNNAMED: Final = ("message", "query", "__extras")
 
 
 def report_failure(error: Exception) -> Failure:

@@ -219,6 +219,7 @@ def test_a_wrong_parameter_is_named(client: Client, resource: Resource) -> None:
     assert response.status_code == 409
     assert "limit: Invalid integer<br>" in response.content.decode()
     assert "<b>" not in response.content.decode()
+    assert "__extras" not in response.content.decode()
 
 
 def test_an_unknown_format_is_answered_by_those_that_exist(

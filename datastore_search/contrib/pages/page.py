@@ -33,6 +33,7 @@ from django.utils.html import format_html
 from django.utils.module_loading import import_string
 from django.utils.translation import gettext as _, gettext_lazy, pgettext
 
+from ...api.envelope import UNNAMED
 from ...downloads.formats import formats
 from ...search import ConsistentRead
 from ...web.addresses import find_path, keep_locale, reverse_in_locale
@@ -373,8 +374,7 @@ def explain_failure(request: HttpRequest, response: Any, error: Mapping[str, Any
             names = pgettext("list", ", ").join(formats)
             error = {**error, "format": text % {"formats": names}}
         message = "\n".join(
-            # These name nothing that a person has typed.
-            str(message) if name in ("message", "query", "format") else f"{name}: {message}"
+            str(message) if name in (*UNNAMED, "format") else f"{name}: {message}"
             for name, messages in error.items()
             if name != "__type"
             for message in (messages if isinstance(messages, list) else [messages])
