@@ -317,9 +317,8 @@ class ChartParser:
     def _list_numbers(self, fields: Iterable[FacetField]) -> list[Column]:
         """List the numbers of which a mean may say something."""
         degrees = list_degree_fields({each.name: each.type.name for each in self.measurable})
-        numbers = [
-            e.column for e in fields if e.kind is FacetKind.RANGE and e.column.type.is_number
-        ]
+        numbers = [e.column for e in fields if e.kind is FacetKind.RANGE]
+        numbers = [e for e in numbers if e.type.is_number and not self._is_time(e)]
         return [e for e in numbers if e.name not in degrees and not KEY_NAME.search(e.name)]
 
     def _is_even(self, column: Column) -> bool:
