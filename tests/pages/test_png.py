@@ -92,6 +92,8 @@ def test_without_the_renderer_there_is_no_png(
 
     png._has_texts.cache_clear()
     assert "format=png" not in response.content.decode()
+    assert response.status_code == 400
+    assert "format: Value must be one of svg, csv" in response.content.decode()
     assert response["Content-Type"] == "text/html; charset=utf-8"
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC
 from functools import cached_property
@@ -93,8 +93,7 @@ class QuestionDrawing(ABC, Generic[Shown, Data]):
         self.question = query.query_string.remove(*OF_TABLE)
         self.filters, self.errors = query.filters, query.all_errors
         if parameters.get("format", "") not in {"", *self.formats, self.script_file}:
-            message = str(ChoiceField.default_error_messages["choice"])
-            self.errors.append(f"format: {message.format(choices=', '.join(self.formats))}")
+            self.refuse_format(self.formats)
         self.address = ""  # that a file names
         self.shown: Shown | None = None
         self.data: Data | None = None
@@ -107,6 +106,10 @@ class QuestionDrawing(ABC, Generic[Shown, Data]):
                 self.data = self.read(read, replace(query.search, sort=()), self.shown)
         except (InvalidParameter, InvalidParameters) as error:
             self.errors += describe_parameter_errors(error)
+
+    def refuse_format(self, formats: Iterable[str]) -> None:
+        message = str(ChoiceField.default_error_messages["choice"])
+        self.errors.append(f"format: {message.format(choices=', '.join(formats))}")
 
     @abstractmethod
     def read(self, read: ConsistentRead, query: Query, shown: Shown) -> Data | None:
@@ -200,7 +203,10 @@ class DrawingView(ResourcePageView):
             files = drawing.list_files()
             file = files[name]() if name in files else None
             if name and file is None and not drawing.errors:
-                drawing.errors.append(_("There is nothing to draw."))
+                if drawing.drawing:  # but not as PNG
+                    drawing.refuse_format(each for each in drawing.formats if each in files)
+                else:
+                    drawing.errors.append(_("There is nothing to draw."))
             if file is not None and read.version_key and drawing.profiles is not None:
                 _files.add(key, file)
         if file is not None:
