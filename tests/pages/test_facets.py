@@ -238,6 +238,11 @@ def test_a_blank_value_is_seen(client: Client, db: None) -> None:
 
     assert parse_facets(page)["a"].boxes == {"field.a= ": '" " 2', "field.a=x": "x 3"}
     assert 'aria-label="Remove “a: &quot; &quot;”"' in page
+    in_vain = open_page(client, resource, {"field.a": "  "})
+    assert (
+        '<input type=checkbox name="field.a" value="  " checked><bdi>&quot;  &quot;</bdi>'
+        in in_vain
+    )
 
 
 def test_a_range_has_a_histogram_of_the_question(client: Client, survey: Resource) -> None:

@@ -302,7 +302,8 @@ class _Builder:
         for key, text in {**always, **asked}.items():
             if key not in first:
                 label = YES_OR_NO.get(text, text) if column.type.is_boolean else text
-                yield FacetValue(text, show_bidi_controls(str(label)), key in asked)
+                label = show_bidi_controls(str(label)) if text.strip() else dump_json(text)
+                yield FacetValue(text, label, key in asked)
 
     def _build_empty(self, column: Column, counts: Counts) -> FacetValue | None:
         """Describe the checkbox of records without a value, if there are or may be any."""
