@@ -338,6 +338,12 @@ def write_day(n: int) -> str:
             [lambda n: f"{1974 + n // 4}Q{n % 4 + 1}", lambda n: 100 + n * n % 7 / 10],
             "Mean of index by quarter",
         ),
+        (
+            "title,genre,price",
+            [lambda n: 1984 + n if n < 12 else f"word {n}", lambda n: f"g{n % 4}",
+             lambda n: n * n],
+            "Mean of price by genre",
+        ),
         # 30 persons, and the states of a panel of which some begin later.
         (
             "mode,person,cost",

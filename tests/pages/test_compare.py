@@ -175,6 +175,8 @@ def test_the_last_of_texts_that_sort_like_time_are_proposed(client: Client, db: 
             f"{year},s{s},{year % 7}.{s}\n" for s in range(4)
             for year in range(1990, 2020)
          ), "Mean of rate by state: 2018 compared with 2019"),
+        ("town,region,size\n" + "".join(f"t{n},r{n % 4},{n * n}\n" for n in range(80)),
+         "Number of records by town: r1 compared with r0"),
         ("n,paid,town\n" + "".join(f"{n},{n % 3 > 1},t{n % 3}\n" for n in range(60)),
          "Number of records by paid: t1 compared with t0"),
         ("n,paid,size\n" + "".join(f"{n},{n % 3 > 1},{n * n}\n" for n in range(60)),

@@ -19,7 +19,7 @@ from ...analysis.aggregates import AggregateQuery, Metric, read_aggregate
 from ...analysis.comparison import Compare
 from ...analysis.errors import TooManyChartGroups
 from ...analysis.groups import GroupBy
-from ..columns import KEY_NAME, Column, FacetKind
+from ..columns import KEY_NAME, Column, FacetKind, count_most
 from ..drawings import Option
 from ..question import QueryString
 from ..records import parse_record
@@ -159,6 +159,8 @@ class CompareParser(ChartParser):
         numbers = self._list_numbers(useful)
         has_one = self._is_even(side) or self._is_panel(side, group)
         has_one = has_one and group not in numbers and side not in numbers
+        if group.type.is_text:  # one of a record each has no other side
+            has_one = has_one and count_most(self._profiles.get(group.name, {})) > 1
         if numbers and has_one and not asked["show"] + asked["of"]:
             asked |= {"show": "avg", "of": numbers[0].name}
         return super().parse(asked)

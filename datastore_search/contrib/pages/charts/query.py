@@ -311,7 +311,8 @@ class ChartParser:
         """Return whether values are days, years, or texts that sort like time."""
         profile = self._profiles.get(column.name, {})
         texts = [each["value"] for each in profile.get("top", ()) if column.type.is_text]
-        texts += profile.get("examples", ())
+        if profile.get("shortest") == profile.get("longest"):  # a few titles are years, too
+            texts += profile.get("examples", ())
         return column.type.has_day or is_year(column, profile) or bool(TextPeriods.find(texts))
 
     def _list_numbers(self, fields: Iterable[FacetField]) -> list[Column]:
