@@ -192,6 +192,15 @@ def test_the_proposed_comparison_says_something(client: Client, rows: str, title
     assert f"<h2><bdi>{title}</bdi></h2>" in response.content.decode()
 
 
+def test_single_records_are_compared_by_their_number(client: Client, db: None) -> None:
+    rows = "".join(f"t{n},r{n % 4},{n * n}\n" for n in range(80))
+    resource = make_loaded_resource(f"town,region,size\n{rows}")
+
+    page = open_compare(client, resource, {"compare": "town"}).content.decode()
+
+    assert "<h2><bdi>Number of records by region: t" in page
+
+
 def test_periods_without_records_are_not_proposed(client: Client, db: None) -> None:
     days = ["2019-01-03", "2021-01-03", "2023-01-03"]
     resource = make_loaded_resource("kind,day\n" + "".join(f"a,{day}\n" for day in days))

@@ -159,8 +159,9 @@ class CompareParser(ChartParser):
         numbers = self._list_numbers(useful)
         has_one = self._is_even(side) or self._is_panel(side, group)
         has_one = has_one and group not in numbers and side not in numbers
-        if group.type.is_text:  # one of a record each has no other side
-            has_one = has_one and count_most(self._profiles.get(group.name, {})) > 1
+        for each in (group, side):  # what has one record has no other side
+            is_repeated = count_most(self._profiles.get(each.name, {})) > 1
+            has_one = has_one and (is_repeated or not each.type.is_text)
         if numbers and has_one and not asked["show"] + asked["of"]:
             asked |= {"show": "avg", "of": numbers[0].name}
         return super().parse(asked)
