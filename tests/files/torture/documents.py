@@ -22,12 +22,6 @@ CASES = [
         "texts that look like numbers stay texts, dates among them are dates",
         fields="code: text, n: int4, day: date, empty: text, both: text",
         records=[["007", 7, "2024-03-05", "", "1"], ["12", 12, "2024-03-06", "x", "1"]],
-        notices=[
-            (
-                "Field “both”: text: the values look like numbers, but are not all written in "
-                "one way, and would be returned differently."
-            )
-        ],
     ),
     Case(
         "repeated_member.json",

@@ -203,7 +203,8 @@ def _explain_numbers(table: StagedTable, formats: Mapping[str, str]) -> dict[str
     for column in columns:
         numbers = Message(_TITLE_CODES[NUMERIC.table_schema_type])
         name = INT8.name if column in whole else formats[column]
-        messages[column] = Message("type.mixed_formats", type=numbers, formats=[name])
+        messages[column] = Message("type.mixed_formats", type=numbers)
+        messages[column].parameters["formats"] = [name]
         if declared[column] == TEXT.name:
             messages[column] = Message("type.declared", type=TEXT.title)
     return messages
