@@ -341,6 +341,11 @@ def _take_turn(row: RowToLock) -> Iterator[None]:
                 del _writers[row]
 
 
+def keep_modified_at(connection: BaseDatabaseWrapper) -> None:
+    """Let changes of this transaction give resources a version, and no time of a change."""
+    execute(connection, "SELECT set_config('datastore_search.keeps_modified_at', 'on', true)")
+
+
 def lock_aliases(connection: BaseDatabaseWrapper) -> None:
     """Lock the names of resources and datasets, which one transaction changes at a time."""
     execute(connection, "SELECT pg_advisory_xact_lock(%s)", [_ALIAS_LOCK])

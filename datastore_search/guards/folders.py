@@ -74,7 +74,9 @@ def delete_stray_files(folder: str, rows: QuerySet[Any], oldest: datetime) -> in
         _folders, names = storage.listdir(folder)
         stray = {f"{folder}/{name}" for name in names} - known
         old = [name for name in stray if storage.get_modified_time(name) < oldest]
-    except (NotImplementedError, FileNotFoundError):  # no storage must list, or has the folder
+    except (NotImplementedError, FileNotFoundError):
+        # Django lets a storage be unable to list, and a folder is made with its first file: in both
+        # cases there is nothing to report, and nothing to delete.
         return 0
     except Exception:  # of any storage; the next clean-up tries again
         logger.exception("The files in %s could not be listed.", folder)

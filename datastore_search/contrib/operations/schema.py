@@ -22,7 +22,7 @@ from psycopg import sql
 
 from ...database.findings import Finding
 from ...database.placement import keep_on_coordinator
-from ...database.statements import execute, fetch_value
+from ...database.statements import execute, fetch_value, keep_modified_at
 from ...database.tables import limit_lock_waits
 
 #: A statement of a file; a semicolon within quotes, a body or a comment does not end it.
@@ -136,8 +136,7 @@ def restore_triggers(connection: BaseDatabaseWrapper) -> None:
         for name, statement in _list_statements(connection, "TRIGGER").items():
             execute(connection, statement)
             execute(connection, enable.format(*map(sql.Identifier, name.split())))
-        keep = "SELECT set_config('datastore_search.keeps_modified_at', 'on', true)"
-        execute(connection, keep)  # it is not known which have changed
+        keep_modified_at(connection)  # it is not known which have changed
         execute(connection, "UPDATE datastore_search_resource SET version = version")
 
 

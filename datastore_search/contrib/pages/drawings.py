@@ -35,6 +35,9 @@ from .question import OF_TABLE, PageQuery, Pair, QueryString, describe_parameter
 from .sections import PageQuestion, Place, build_sections
 from .values import Phrase, format_day
 
+if apps.is_installed("datastore_search.contrib.catalogue"):
+    from .catalogue import find_publisher
+
 #: Media type and content of a file.
 File = tuple[str, str | bytes]
 
@@ -153,8 +156,6 @@ class QuestionDrawing(ABC, Generic[Shown, Data]):
         """Say below a file, line by line, where its figures are from and when they changed."""
         portal = conf.SITE_TITLE or _("Datastore")
         if apps.is_installed("datastore_search.contrib.catalogue"):
-            from .catalogue import find_publisher  # noqa: PLC0415 - it needs models of that app
-
             portal, _language = find_publisher(self.resource)
         names = {"resource": str(self.resource), "portal": portal}
         source = _("Source: %(resource)s, %(portal)s") % names

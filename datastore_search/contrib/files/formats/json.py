@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -282,10 +283,10 @@ def _find_converter(
     if code in _WGS_84:
         return None
     try:
-        from .geo import CoordinateConverter  # noqa: PLC0415 - GDAL, for what needs a conversion
+        geo = import_module(".geo", __package__)
     except ModuleNotFoundError as error:
         raise LoadFailed("file.extra_missing", format="GeoJSON", extra="geo") from error
-    return CoordinateConverter(code)
+    return cast("CoordinateConverter", geo.CoordinateConverter(code))
 
 
 # Elements -----------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from django.db import Error, connections, router
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 from ....database.indexes import analyze_records, name_order_index
-from ....database.statements import execute, fetch_column
+from ....database.statements import fetch_column, keep_modified_at
 from ....database.tables import name_record_table
 from ....guards.cache import BoundedCache
 from ....messages import DatastoreError
@@ -76,8 +76,7 @@ def index_order(table_id: int, name: str) -> None:
             has_room = len(resource.ordered_fields) < MAX_ORDER_INDEXES
             if resource.table_version_id != table_id or not has_room:
                 return
-            keep = "SELECT set_config('datastore_search.keeps_modified_at', 'on', true)"
-            execute(connections[using], keep)  # nothing that a reader sees changes
+            keep_modified_at(connections[using])  # nothing that a reader sees changes
             writer.index_orders([*resource.choose_indexes(types).orders])
         analyze_records(connections[using], table_id)  # without, PostgreSQL does not trust it
     except (DatastoreError, Error) as error:

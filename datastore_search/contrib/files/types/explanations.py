@@ -201,12 +201,12 @@ def _explain_numbers(table: StagedTable, formats: Mapping[str, str]) -> dict[str
         columns = [column for column in columns if column not in messages]
     whole = find_columns_that_meet(table, columns, _trim(field_formats[INT8.name].condition))
     for column in columns:
-        numbers = Message(_TITLE_CODES[NUMERIC.table_schema_type])
-        name = INT8.name if column in whole else formats[column]
-        messages[column] = Message("type.mixed_formats", type=numbers)
-        messages[column].parameters["formats"] = [name]
         if declared[column] == TEXT.name:
             messages[column] = Message("type.declared", type=TEXT.title)
+            continue
+        numbers = Message(_TITLE_CODES[NUMERIC.table_schema_type])
+        message = messages[column] = Message("type.mixed_formats", type=numbers)
+        message.parameters["formats"] = [INT8.name if column in whole else formats[column]]
     return messages
 
 

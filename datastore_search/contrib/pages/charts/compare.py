@@ -154,15 +154,17 @@ class CompareParser(ChartParser):
         by = by or next((name for name in groups if name != compared), "")
         if not by or not compared:
             return None
-        asked = {"show": "", "of": "", **dict(sent.items()), "by": by, "split": compared}
+        asked = {**dict(sent.items()), "by": by, "split": compared}
         group, side = (next(e for e in self.groupable if e.name == n) for n in (by, compared))
         numbers = self._list_numbers(useful)
+        # The mean of a number has another side where both fields repeat, and neither is the number.
+        has_sides = all(
+            each not in numbers
+            and (not each.type.is_text or count_most(self._profiles.get(each.name, {})) > 1)
+            for each in (group, side)
+        )
         has_one = self._is_even(side) or self._is_panel(side, group)
-        has_one = has_one and group not in numbers and side not in numbers
-        for each in (group, side):  # what has one record has no other side
-            is_repeated = count_most(self._profiles.get(each.name, {})) > 1
-            has_one = has_one and (is_repeated or not each.type.is_text)
-        if numbers and has_one and not asked["show"] + asked["of"]:
+        if numbers and has_sides and has_one and not (sent.get("show") or sent.get("of")):
             asked |= {"show": "avg", "of": numbers[0].name}
         return super().parse(asked)
 
