@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import tempfile
 import threading
@@ -489,6 +490,24 @@ def test_values_too_long_for_csv() -> None:
         )
 
     assert with_consistent_read(resource.pk, answer) == [[1, len(long), True], [2, 1, False]]
+
+
+@pytest.mark.parametrize("most_small_cells", [0, 1_000])
+@pytest.mark.parametrize("value", ["a\rb", '"\r\n"', "\n\r"])
+def test_texts_with_carriage_returns(
+    value: str, most_small_cells: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(source, "MAX_SMALL_CELLS", most_small_cells)
+    resource = make_resource('name,n,price\n"x",1,1.50\n,2,2\n', types=TYPES)
+    write(
+        resource, f"UPDATE {{}} SET data = jsonb_set(data, '{{{{name}}}}', '{json.dumps(value)}')"
+    )
+
+    def answer(read: ConsistentRead) -> list[list[Any]]:
+        found = Source(read, Query(limit=None), TYPES)
+        return found.fetch("SELECT _id, c0, c1 FROM matches ORDER BY 1")
+
+    assert with_consistent_read(resource.pk, answer) == [[1, value, 1], [2, value, 2]]
 
 
 # Loads --------------------------------------------------------------------------------------------

@@ -170,6 +170,7 @@ class _Databases:
                 f"INSERT INTO {table} SELECT * FROM read_csv({quote_text(str(path))}, columns = ?,"
                 " header = false,"
                 " delim = ',', quote = '\"', escape = '\"', nullstr = '', auto_detect = false,"
+                " new_line = '\\n',"  # else the first one in a text decides
                 f" allow_quoted_nulls = false, max_line_size = {_MAX_LINE_BYTES},"
                 " parallel = false)",
                 [kinds],
