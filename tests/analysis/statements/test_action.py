@@ -226,6 +226,21 @@ def test_values_that_are_shown_alone(client: Any, typed: Resource) -> None:
         assert "shown and counted" in error["query"][0]
 
 
+@pytest.mark.parametrize("name", ["$or", "@id", ":a", "a;b", 'a"b', "a.b", "E\u0301", "ß"])
+def test_columns_have_any_name_of_a_field(client: Any, name: str) -> None:
+    sent = name.replace('"', '""')
+    make_resource(f'"{sent}",n\nx,1\n', name="odd")
+
+    for sql in (
+        "SELECT * FROM odd",
+        f'SELECT t."{sent}" FROM odd AS t',
+        f'WITH w AS (SELECT "{sent}" FROM odd) SELECT * FROM w',
+        f'SELECT a."{sent}" FROM odd AS a JOIN odd AS b USING ("{sent}")',
+    ):
+        (record,) = read(client, sql)
+        assert record[name] == "x"
+
+
 def test_it_is_off_unless_a_setting_turns_it_on(settings: Any) -> None:
     settings.DATASTORE_SEARCH_SQL_SEARCH = ""
     config = apps.AnalysisConfig.create("datastore_search.contrib.analysis")

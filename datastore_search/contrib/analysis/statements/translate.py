@@ -14,6 +14,7 @@ from sqlglot import exp
 from sqlglot.errors import OptimizeError
 from sqlglot.expressions import DType as Kind
 from sqlglot.optimizer.qualify import qualify
+from sqlglot.schema import MappingSchema
 
 from ....field_types import JSON, NUMERIC, TEXT, field_types
 from .errors import InvalidStatement
@@ -241,7 +242,11 @@ def _qualify(tree: exp.Query, schema: Tables) -> exp.Query:
         found = qualify(
             tree,
             dialect="duckdb",
-            schema={table: dict.fromkeys(columns, "TEXT") for table, columns in schema.items()},
+            # Otherwise it parses the names of columns: ``$a`` would be a parameter.
+            schema=MappingSchema(
+                {table: dict.fromkeys(columns, "TEXT") for table, columns in schema.items()},
+                normalize=False,
+            ),
             quote_identifiers=True,
             identify=True,
             validate_qualify_columns=True,
