@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib.resources import files
 from typing import Any
 
 from django.core.management.base import CommandError
-from django.db import connections, router
+from django.db import DatabaseError, connections, router
 from django.db.backends.base.base import BaseDatabaseWrapper
 
-from .statements import execute, fetch_column, fetch_value
+from .statements import execute, explain_refusal, fetch_column, fetch_value
 
 #: Locks of pg_dump beside those of tables: it reads the catalogue.
 _LOCKS_OF_A_DUMP = 200
@@ -65,6 +66,18 @@ def measure_locks(connection: BaseDatabaseWrapper) -> tuple[int, int, int]:
     )
     needed = tables + _LOCKS_OF_A_DUMP
     return needed, locks * sessions, math.ceil((needed + tables / 2) / sessions)
+
+
+@contextmanager
+def report_refusal() -> Iterator[None]:
+    """Report as ``CommandError`` that the database is read-only or full, or lacks a privilege."""
+    try:
+        yield
+    except DatabaseError as error:
+        refusal = explain_refusal(error)
+        if refusal is None:
+            raise
+        raise CommandError(str(refusal)) from error
 
 
 def refuse_old_database(*, using: str, **_options: Any) -> None:

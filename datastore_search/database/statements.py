@@ -6,6 +6,7 @@ Without parameters, ``%`` in a statement means itself.
 
 from __future__ import annotations
 
+import uuid
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
@@ -344,6 +345,18 @@ def _take_turn(row: RowToLock) -> Iterator[None]:
 def keep_modified_at(connection: BaseDatabaseWrapper) -> None:
     """Let changes of this transaction give resources a version, and no time of a change."""
     execute(connection, "SELECT set_config('datastore_search.keeps_modified_at', 'on', true)")
+
+
+def renew_versions(connection: BaseDatabaseWrapper, resource_id: uuid.UUID | None = None) -> None:
+    """
+    Give a resource, or each, a version: its records may have changed without one.
+
+    It is not known when, so its ``modified_at`` stays.
+    """
+    renew = "UPDATE datastore_search_resource SET version = version WHERE id = coalesce(%s, id)"
+    with transaction.atomic(using=connection.alias):
+        keep_modified_at(connection)
+        execute(connection, renew, [resource_id])
 
 
 def lock_aliases(connection: BaseDatabaseWrapper) -> None:

@@ -67,6 +67,17 @@ def delete_abandoned_folders() -> int:
 STRAY_AFTER = timedelta(hours=1)
 
 
+def list_missing_files(folder: str, names: set[str]) -> set[str]:
+    """List the files of a folder that the storage lacks; one that cannot list is asked for each."""
+    storage = get_storage()
+    try:
+        return names - {f"{folder}/{name}" for name in storage.listdir(folder)[1]}
+    except FileNotFoundError:
+        return names
+    except NotImplementedError:
+        return {name for name in names if not storage.exists(name)}
+
+
 def delete_stray_files(folder: str, rows: QuerySet[Any], oldest: datetime) -> int:
     """Delete the files of a folder that are the ``file`` of no row, and older; return how many."""
     storage, known = get_storage(), set(rows.values_list("file", flat=True))

@@ -16,10 +16,10 @@ from time import sleep
 from typing import Any
 
 import pytest
-from django.core.files.storage import FileSystemStorage
+from django.core.files.storage import FileSystemStorage, InMemoryStorage
 from django.core.management import CommandError, call_command
 from django.core.wsgi import get_wsgi_application
-from django.db import connections
+from django.db import connection, connections
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
@@ -27,9 +27,14 @@ from django.utils import timezone
 from datastore_search.api import uploads as receiving
 from datastore_search.contrib.files.messages import LoadFailed
 from datastore_search.contrib.files.models import Load, LoadState, ResourceFile
-from datastore_search.contrib.files.resource_files import clean_file_name, guess_format, is_loaded
+from datastore_search.contrib.files.resource_files import (
+    clean_file_name,
+    find_missing_files,
+    guess_format,
+    is_loaded,
+)
 from datastore_search.contrib.files.tables.locks import hold_job_lock
-from datastore_search.guards.folders import delete_abandoned_folders
+from datastore_search.guards.folders import delete_abandoned_folders, get_storage
 from datastore_search.models import Resource
 
 from ..builders import (
@@ -450,6 +455,38 @@ def test_the_doctor_names_files_that_are_not_in_the_storage(
     name = f"a.csv (datastore_search/files/{path.name})"
     message = f"The published file {name} is not in the storage."
     assert out.getvalue() == f"file.missing {made['id']}: {message}\n"
+
+
+class AskedStorage(InMemoryStorage):
+    """A storage in which each file that is looked at takes time, as at S3."""
+
+    asked = 0
+
+    def exists(self, name: str) -> bool:
+        AskedStorage.asked += 1
+        return super().exists(name)
+
+
+class UnlistedStorage(AskedStorage):
+    def listdir(self, path: str) -> tuple[list[str], list[str]]:
+        raise NotImplementedError
+
+
+@pytest.mark.parametrize(("kind", "asked"), [(AskedStorage, 0), (UnlistedStorage, 4)])
+def test_the_doctor_lists_the_files_of_a_storage_that_can(
+    client: Client, token: str, settings: Any, kind: type[AskedStorage], asked: int
+) -> None:
+    own = {"BACKEND": f"{__name__}.{kind.__name__}"}
+    settings.STORAGES = {**settings.STORAGES, "datastore_search": own}
+    for name in "abcd":
+        publish(client, token, f"{name}.csv", SMALL)
+    get_storage().delete(str(ResourceFile.objects.get(name="b.csv").file))
+    AskedStorage.asked = 0
+
+    found = list(find_missing_files(connection, set()))
+
+    assert [each.message.split()[3] for each in found] == ["b.csv"]
+    assert AskedStorage.asked == asked
 
 
 # Uploads that are not complete --------------------------------------------------------------------

@@ -9,11 +9,13 @@ from typing import Any
 
 import psycopg
 import pytest
+from django.contrib.auth import get_user_model
 from django.core.management import CommandError, call_command
 from django.db import IntegrityError, OperationalError, connection
 from django.db.migrations import RunSQL
 from django.db.migrations.loader import MigrationLoader
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 
 from datastore_search.contrib.files.models import Load, LoadState
 from datastore_search.contrib.files.tables.orders import index_order
@@ -112,6 +114,36 @@ def test_changes_without_a_version_are_answered_once_triggers_are_restored(clien
 
     assert len(get_ids(search(client, resource))) == 1
     assert Resource.objects.get().modified_at == modified_at
+
+
+def test_all_triggers_are_restored_at_once(resource: Resource) -> None:
+    execute("SET CONSTRAINTS ALL IMMEDIATE")
+    execute("ALTER TABLE datastore_search_resource DISABLE TRIGGER USER")
+    execute("ALTER TABLE datastore_search_field DISABLE TRIGGER USER")
+
+    with CaptureQueriesContext(connection) as queries:
+        found = examine("--fix")
+
+    assert len(found) > 1
+    assert {(each["code"], each["is_fixed"]) for each in found} == {("trigger.disabled", True)}
+    renewed = "UPDATE datastore_search_resource SET version"
+    assert sum(each["sql"].startswith(renewed) for each in queries) == 1
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["datastore_doctor", "datastore_cleanup", "datastore_move", "create_api_token reader"],
+)
+def test_a_command_says_that_the_database_is_read_only(resource: Resource, command: str) -> None:
+    get_user_model().objects.create_user("reader")
+    TableVersion.objects.update(is_placed=True)  # which would be moved
+    execute("SET CONSTRAINTS ALL IMMEDIATE")
+    execute("SET LOCAL transaction_read_only = on")
+
+    with pytest.raises(CommandError) as refusal:
+        run_command(*command.split())
+
+    assert str(refusal.value) == "The database is read-only at the moment. Nothing was changed."
 
 
 MISSING = "missing, or not that of this version."

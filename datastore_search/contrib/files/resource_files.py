@@ -40,7 +40,7 @@ from ...api.schemas import BOOLEAN
 from ...api.uploads import UploadStore
 from ...database.findings import Finding
 from ...database.statements import Call, RowToLock, begin_write_transaction
-from ...guards.folders import STRAY_AFTER, delete_stray_files, get_storage, store_file
+from ...guards.folders import STRAY_AFTER, delete_stray_files, list_missing_files, store_file
 from ...guards.shares import Client
 from ...messages.access import UnknownResource
 from ...models import Resource
@@ -202,10 +202,11 @@ def clean_up() -> Iterator[str]:
 
 def find_missing_files(connection: BaseDatabaseWrapper, kept: set[int]) -> Iterator[Finding]:
     """Find the files of resources that are not in the storage, as after a restore without them."""
-    for file in ResourceFile.objects.using(connection.alias).order_by("name"):
-        if not get_storage().exists(str(file.file)):
-            message = f"The published file {file.name} ({file.file}) is not in the storage."
-            yield Finding("file.missing", str(file.resource_id), message)
+    files = ResourceFile.objects.using(connection.alias).order_by("name")
+    missing = list_missing_files(FOLDER, set(files.values_list("file", flat=True)))
+    for file in files.filter(file__in=missing):
+        message = f"The published file {file.name} ({file.file}) is not in the storage."
+        yield Finding("file.missing", str(file.resource_id), message)
 
 
 store = UploadStore(receive_file, describe_load, lambda: conf.MAX_UPLOAD_BYTES)

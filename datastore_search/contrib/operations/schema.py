@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import suppress
-from functools import partial
+from functools import cache, partial
 from typing import Final
 
 from django.apps import apps
@@ -22,7 +22,7 @@ from psycopg import sql
 
 from ...database.findings import Finding
 from ...database.placement import keep_on_coordinator
-from ...database.statements import execute, fetch_value, keep_modified_at
+from ...database.statements import execute, fetch_value, renew_versions
 from ...database.tables import limit_lock_waits
 
 #: A statement of a file; a semicolon within quotes, a body or a comment does not end it.
@@ -94,6 +94,8 @@ def diagnose_schema(connection: BaseDatabaseWrapper) -> Iterator[Finding]:
         temporary = fetch_value(connection, "SELECT pg_my_temp_schema()::regnamespace::text")
         expected = _list_parts(connection, schema, tables, temporary)
         transaction.set_rollback(True, using=connection.alias)
+    # Each restores all of its kind, and does so once.
+    mends = {kind: (code, cache(partial(do, connection))) for kind, (code, do) in _MENDED.items()}
     present = {table for _kind, table, _name in found}
     for table in sorted({table for _kind, table, _name in expected} - present):
         yield Finding("schema.different", table, "The table is missing.")
@@ -103,13 +105,13 @@ def diagnose_schema(connection: BaseDatabaseWrapper) -> Iterator[Finding]:
         is_own = wanted is None and not (kind == "column" or name.startswith("datastore_search_"))
         if table not in present or wanted == actual or (is_own and not is_harmful):
             continue
-        code, restore = _MENDED.get(kind, ("schema.different", None))
         message = f"The {kind} is missing, or not that of this version."
         if kind == "column":
             message = f"The column is {actual or 'missing'}, not {wanted or 'there'}."
         elif wanted is None:
             message = f"The {kind} is not of this version."
-        mend = partial(restore, connection) if restore and wanted is not None else None
+        code, mend = mends.get(kind, ("schema.different", None))
+        mend = mend if wanted is not None else None
         label = ".".join(filter(None, (table, name)))
         yield Finding(code, label, message, mend, wanted is not None or is_harmful)
 
@@ -126,8 +128,6 @@ def restore_triggers(connection: BaseDatabaseWrapper) -> None:
     """
     Create the triggers of this version of the app, and enable them.
 
-    Each resource gets a version: it may have changed without one, and caches are of a version.
-
     Raises: Django's ``OperationalError`` while a table is written to for longer than
     ``LOCK_TIMEOUT``.
     """
@@ -136,8 +136,7 @@ def restore_triggers(connection: BaseDatabaseWrapper) -> None:
         for name, statement in _list_statements(connection, "TRIGGER").items():
             execute(connection, statement)
             execute(connection, enable.format(*map(sql.Identifier, name.split())))
-        keep_modified_at(connection)  # it is not known which have changed
-        execute(connection, "UPDATE datastore_search_resource SET version = version")
+        renew_versions(connection)
 
 
 _MENDED: Final = {

@@ -8,6 +8,7 @@ from django.contrib.auth import get_user_model
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import router
 
+from ...database.server import report_refusal
 from ...web.tokens import issue_token
 
 
@@ -17,6 +18,7 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("username")
 
+    @report_refusal()
     def handle(self, *args: Any, **options: Any) -> str:
         """Find the user as signing in does: by natural key, or by ``USERNAME_FIELD``."""
         users, name = get_user_model(), options["username"]

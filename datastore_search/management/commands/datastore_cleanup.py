@@ -8,12 +8,14 @@ from django.core.management.base import BaseCommand
 from django.db import connections, router
 
 from ...database.findings import cleanups
+from ...database.server import report_refusal
 from ...models import Resource, drop_deleted_tables
 
 
 class Command(BaseCommand):
     help = "Mark interrupted loads as failed and drop the tables that no resource serves."
 
+    @report_refusal()
     def handle(self, *args: Any, **options: Any) -> None:
         connection = connections[router.db_for_write(Resource)]
         resources = Resource.objects.using(connection.alias).exclude(table_version=None)

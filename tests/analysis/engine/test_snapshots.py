@@ -263,9 +263,12 @@ def test_the_doctor_finds_triggers_that_are_disabled(resource: Resource, change:
     write(resource, """INSERT INTO {} (data) VALUES ('{{"n": 1}}')""")
     wrong, expected = ask_both(resource)
     assert wrong != expected
+    before = Resource.objects.get()
 
     assert find_codes() == [("trigger.disabled", True)]
 
+    after = Resource.objects.get()
+    assert (after.version > before.version, after.modified_at) == (True, before.modified_at)
     found, expected = ask_both(resource)
     assert found == expected
     assert find_codes() == []

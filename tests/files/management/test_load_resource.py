@@ -228,6 +228,19 @@ def test_it_replaces_an_existing_one(db: None, path: Path) -> None:
     assert [row[1] for row in read_rows(resource)] == [1, 2]
 
 
+@pytest.mark.parametrize("choice", [[], ["--dry-run"]])
+def test_it_refuses_another_name_than_that_of_the_resource(
+    db: None, path: Path, choice: list[str]
+) -> None:
+    resource = Resource.objects.create(name="n")
+
+    refused = get_command_error(path, "--id", resource.pk, "--name", "m", *choice)
+
+    assert refused == f"Resource {resource.pk} has the name “n”: omit --name."
+    assert not resource.loads.exists()
+    load(path, "--id", resource.pk, "--name", "n", *choice)
+
+
 class Terminal(io.StringIO):
     def isatty(self) -> bool:
         return True

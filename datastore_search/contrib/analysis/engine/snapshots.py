@@ -38,11 +38,17 @@ from ....conf import conf as core_conf
 from ....database.findings import Finding
 from ....database.placement import compile_version
 from ....database.sessions import open_session
-from ....database.statements import execute, fetch_value, write_rows
+from ....database.statements import execute, fetch_value, renew_versions, write_rows
 from ....database.tables import has_table, limit_lock_waits, name_record_table, quote_record_table
 from ....field_types import field_types
 from ....filters import Clause
-from ....guards.folders import delete_files, delete_stray_files, get_storage, store_file
+from ....guards.folders import (
+    delete_files,
+    delete_stray_files,
+    get_storage,
+    list_missing_files,
+    store_file,
+)
 from ....models import Resource, TableVersion
 from ....search import ConsistentRead
 from ..conf import conf
@@ -519,6 +525,7 @@ def find_missing_snapshots(connection: BaseDatabaseWrapper, kept: set[int]) -> I
     """Find large tables without a snapshot, or without its file."""
     snapshots = Snapshot.objects.using(connection.alias)
     files = dict(snapshots.exclude(file="").values_list("pk", "file"))
+    missing = list_missing_files(SNAPSHOTS_FOLDER, set(files.values()))
     resources = Resource.objects.using(connection.alias)
     served = resources.annotate(
         cells=F("table_version__record_count") * Count("fields"), table=F("table_version")
@@ -534,7 +541,7 @@ def find_missing_snapshots(connection: BaseDatabaseWrapper, kept: set[int]) -> I
             message = "Changes of the records are not noted: answers about many may be wrong."
             yield Finding("trigger.disabled", str(resource_id), message, partial(mend, touch=True))
             continue
-        if file and get_storage().exists(file):
+        if file and file not in missing:
             continue
         message = "This table has no snapshot: the first question about many records is slow."
         if file:
@@ -548,8 +555,7 @@ def _mend(resource_id: uuid.UUID, *, touch: bool = False) -> None:
     if resource.table_version is not None:
         make_snapshot(resource.table_version, resource.types)
     if touch:
-        resources = Resource.objects.using(router.db_for_write(Resource))
-        resources.filter(pk=resource_id).update(modified_at=timezone.now())
+        renew_versions(connections[router.db_for_write(Resource)], resource_id)
 
 
 def clean_up_snapshots() -> Iterator[str]:

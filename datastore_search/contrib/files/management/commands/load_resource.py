@@ -16,11 +16,10 @@ from urllib.parse import unquote, urlsplit
 
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError, CommandParser
-from django.db import DatabaseError
 from django.utils.text import slugify
 from django.utils.translation import get_language
 
-from .....database.statements import explain_refusal
+from .....database.server import report_refusal
 from .....field_types import is_storable
 from .....guards.folders import create_working_folder
 from .....messages import DatastoreError
@@ -74,6 +73,9 @@ class Command(BaseCommand):
         with _open_source(options) as (location, name), _report_failures(), ExitStack() as stack:
             path, url = (location, "") if isinstance(location, Path) else (None, location)
             stem = PurePosixPath(unquote(urlsplit(url).path) if url else name).stem
+            known = Resource.objects.filter(pk=options["id"]).first()
+            if known and options["name"] not in {None, known.name}:
+                raise CommandError(f"Resource {known.pk} has the name “{known.name}”: omit --name.")
             options["name"] = options["name"] or slugify(stem) or "resource"
             if options["dry_run"]:
                 self._preview(location, name, chosen, _find_resource(options))
@@ -208,14 +210,10 @@ def _get_or_create_resource(options: dict[str, Any]) -> Iterator[Resource]:
 def _report_failures() -> Iterator[None]:
     """Report as ``CommandError`` why an export or load failed, or the database refused it."""
     try:
-        yield
+        with report_refusal():
+            yield
     except (DatastoreError, LoadFailed) as error:
         raise CommandError("\n".join([str(error), *_list_choices(error)])) from error
-    except DatabaseError as error:
-        refusal = explain_refusal(error)
-        if refusal is None:
-            raise
-        raise CommandError(str(refusal)) from error
     except KeyboardInterrupt as error:
         # 130 is how shells report a program that Ctrl-C has ended.
         raise CommandError("Interrupted. Nothing has changed.", returncode=130) from error

@@ -11,6 +11,7 @@ from django.db import Error
 from psycopg.errors import LockNotAvailable
 
 from .....database.findings import Finding
+from .....database.server import report_refusal
 from .....messages import DatastoreError
 from ...doctor import diagnose
 
@@ -32,6 +33,7 @@ class Command(BaseCommand):
             help="only print what each app adds: actions, formats, sections and others",
         )
 
+    @report_refusal()
     def handle(self, *args: Any, **options: Any) -> None:
         if options["tables"]:
             lines = {  # a receiver may get several signals

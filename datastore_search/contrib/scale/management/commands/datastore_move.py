@@ -8,6 +8,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import DatabaseError, connections, router
 
 from .....database.placement import is_wanted
+from .....database.server import report_refusal
 from .....database.statements import is_connection_lost
 from .....messages.availability import TemporarilyUnavailable
 from .....models import Resource
@@ -24,6 +25,7 @@ class Command(BaseCommand):
         help_text = "names or ids; all without them"
         parser.add_argument("resources", nargs="*", metavar="RESOURCE", help=help_text)
 
+    @report_refusal()
     def handle(self, *args: Any, **options: Any) -> None:
         """Move one resource after the other; name those that another writer holds."""
         using = router.db_for_write(Resource)
