@@ -16,6 +16,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from time import sleep
 from typing import TYPE_CHECKING
 
 import psycopg
@@ -32,6 +33,8 @@ _DATABASE = "portal"
 TEMPLATE = "portal_template"
 #: A pid that no process has: to remove it from a list is to read the list.
 _UNUSED_PID = 0
+#: How long a server may recover after a crash.
+_MAX_RECOVERY_SECONDS = 120
 #: Locales that classify letters; the first one that the machine has is used.
 _LETTERS = ("C.UTF-8", "en_US.UTF-8", "C")
 
@@ -72,7 +75,17 @@ def _start_server(folder: Path) -> PostgresServer:
     server._lock = InterProcessLock(f"{folder}.lock")  # noqa: SLF001 - there is no other way
     with server._lock:  # noqa: SLF001 - the lock set above
         _forget_dead_server(server)
-    server.start()
+    for wait in range(_MAX_RECOVERY_SECONDS, -1, -1):
+        try:
+            server.start()
+            break
+        # It recovers after a crash: the package waits ten seconds, and expects a ready one then.
+        except (AssertionError, subprocess.TimeoutExpired) as error:
+            if not wait:
+                raise ImproperlyConfigured(
+                    f"The embedded PostgreSQL in {folder} recovers after a crash. Try again later."
+                ) from error
+            sleep(1)
     atexit.register(_forget_dead_holders, server)  # before the package counts its users
     return server
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from select import select
+from threading import Timer
 
 import psutil
 import pytest
@@ -79,6 +80,29 @@ def test_it_starts_again_whatever_happened_before(tmp_path: Path) -> None:
     assert run_start_script(folder).startswith(expected)
     os.kill(os.getpid(), signal.SIGCONT)  # this process still runs: only the server was ended
     assert not (folder / "postmaster.pid").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("recovers", [True, False])
+def test_it_waits_for_a_server_that_recovers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, recovers: bool
+) -> None:
+    folder = tmp_path / "postgres"
+    with keep_server(folder):
+        pid_file = folder / "postmaster.pid"
+        ready = pid_file.read_text()
+        pid_file.write_text(ready.replace("ready   ", "starting"))
+        if recovers:
+            timer = Timer(3, pid_file.write_text, [ready])
+            timer.start()
+            assert run_start_script(folder).startswith("('đà'")
+            timer.join()
+        else:
+            monkeypatch.setattr(embedded_postgres, "_MAX_RECOVERY_SECONDS", 1)
+            with pytest.raises(ImproperlyConfigured, match="recovers after a crash") as failure:
+                embedded_postgres.start_server(folder)
+            assert "remove the folder" not in str(failure.value)
+            pid_file.write_text(ready)
 
 
 @pytest.mark.slow
