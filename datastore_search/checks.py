@@ -115,6 +115,13 @@ def check_server(databases: Sequence[str] | None = None, **_options: Any) -> Ite
             hint=f"Set max_locks_per_transaction to {wanted}, and restart PostgreSQL.",
             id="datastore_search.W013",
         )
+    if fetch_value(connection, "SHOW standard_conforming_strings") == "off":
+        yield Error(
+            f"standard_conforming_strings of the database “{alias}” is off: searches and writes"
+            " fail.",
+            hint="Set it to on, PostgreSQL’s default, for the role and the database.",
+            id="datastore_search.E029",
+        )
     with transaction.atomic(alias):
         level = fetch_value(connection, "SHOW transaction_isolation")
     if level != "read committed":

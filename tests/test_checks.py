@@ -18,6 +18,7 @@ from datastore_search.conf import find_settings, list_settings
 from datastore_search.contrib.files.conf import conf as files_conf
 from datastore_search.contrib.files.jobs.task_framework import DummyBackend
 from datastore_search.database.server import measure_locks
+from datastore_search.database.statements import execute
 from datastore_search.models import IndexKind
 
 LOCALE = "datastore_search.middleware.LocaleMiddleware"
@@ -169,6 +170,12 @@ def test_an_unfit_database_is_found(
     monkeypatch.setattr(f"datastore_search.{name}", value)
 
     assert run_check_ids(databases=["default"]) == {f"datastore_search.{found}"}
+
+
+def test_backslashes_that_escape_in_every_text_are_e029(db: None) -> None:
+    execute(connection, "SET LOCAL standard_conforming_strings = off")
+
+    assert run_check_ids(databases=["default"]) == {"datastore_search.E029"}
 
 
 def test_a_cache_that_keeps_nothing_is_w015_where_requests_are_counted(settings: Any) -> None:

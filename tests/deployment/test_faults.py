@@ -305,6 +305,21 @@ def write_rows(count: int = _ROWS) -> str:
 
 
 @pytest.mark.slow
+def test_a_load_names_the_limit_of_temporary_files(portal: Portal) -> None:
+    portal.server.superuser_execute("ALTER ROLE portal SET temp_file_limit = 0")
+    try:
+        connection.close()
+        with fails_with("load.temp_file_limit"):
+            rows = (f"{row},{'x' * 20}{row * 7919 % 100_003} lake\n" for row in range(100_000))
+            load_text(portal.resource, "code,text\n" + "".join(rows))
+    finally:
+        portal.server.superuser_execute("ALTER ROLE portal RESET temp_file_limit")
+        connection.close()
+
+    assert portal.count_records() == 2
+
+
+@pytest.mark.slow
 def test_a_load_without_a_connection_fails_with_a_reason_and_can_be_retried(portal: Portal) -> None:
     before = portal.resource.table_version_id
 

@@ -17,7 +17,7 @@ from unittest.mock import Mock
 import duckdb
 import pytest
 from django.core.management import CommandError, call_command
-from psycopg.errors import DiskFull
+from psycopg.errors import ConfigurationLimitExceeded, DiskFull
 
 from datastore_search.contrib.files.jobs import LoadOptions
 from datastore_search.contrib.files.management.commands.load_resource import (
@@ -350,6 +350,7 @@ def test_a_dry_run_says_what_would_change_without_steering_the_terminal(
         (OSError(errno.ENOSPC, "No space left on device", "/secret/path"), "no disk space left"),
         (duckdb.IOException("/secret/path: No space left on device"), "no disk space left"),
         (DiskFull("could not extend file /secret/path"), "no disk space left"),
+        (ConfigurationLimitExceeded("temporary file /secret/path exceeds"), "temp_file_limit"),
         (duckdb.OutOfMemoryException("failed to pin block /secret/path"), "more memory"),
     ],
 )

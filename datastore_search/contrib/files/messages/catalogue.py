@@ -115,6 +115,10 @@ TEMPLATES: Mapping[str, str | Promise] = {
     ),
     "load.unstorable_record": _("Line %(row)s contains a value that PostgreSQL cannot store."),
     "load.disk_full": _("The portal’s server has no disk space left for the file."),
+    "load.temp_file_limit": _(
+        "PostgreSQL’s limit of temporary files (temp_file_limit) is too small for the file. Tell"
+        " the portal’s administrators."
+    ),
     "load.out_of_memory": _("The file needs more memory than a load may use."),
     "load.reader_timeout": _(
         "Reading the file takes too long. Save it in a simpler form, such as CSV, or in several"

@@ -131,6 +131,8 @@ def find_shortage(error: BaseException) -> LoadFailed | None:
     if is_duckdb_error(error) and any(words in str(error) for words in _OUT_OF_MEMORY):
         return LoadFailed("load.out_of_memory")
     state = getattr(error.__cause__ or error, "sqlstate", None)  # Django's errors have a cause
+    if state == "53400":
+        return LoadFailed("load.temp_file_limit")
     if state == "53100" or _has_errno(error, _DISK_FULL):
         return LoadFailed("load.disk_full")
     return None
