@@ -187,7 +187,7 @@ def list_numbers(connection: BaseDatabaseWrapper, prefix: str) -> set[int]:
     numbers = fetch_column(
         connection,
         "SELECT substr(tablename, length(%s) + 1)::bigint FROM pg_tables"
-        " WHERE schemaname = ANY (current_schemas(false)) AND tablename ~ %s",
+        " WHERE schemaname = current_schema() AND tablename ~ %s",
         [prefix, f"^{prefix}[0-9]+$"],
     )
     return set(numbers)

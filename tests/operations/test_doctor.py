@@ -239,6 +239,14 @@ def test_indexes_triggers_and_functions_of_a_portal_are_its_own(resource: Resour
     assert examine() == []
 
 
+def test_record_tables_of_another_portal_are_not_those_of_this_one(resource: Resource) -> None:
+    execute("CREATE SCHEMA other")
+    execute("CREATE TABLE other.datastore_search_record_123456 (_id bigint)")
+    execute("SET LOCAL search_path = public, other")
+
+    assert examine() == []
+
+
 def test_functions_are_restored_though_others_call_them(db: None) -> None:
     for name in ("split(text)", "letters(text)", "values(jsonb)"):
         execute(f"DROP FUNCTION datastore_search_{name} CASCADE")
