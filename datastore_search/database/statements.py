@@ -166,7 +166,8 @@ def is_connection_lost(error: BaseException) -> bool:
     """
     Return whether the connection to PostgreSQL is lost: the server or its session has ended.
 
-    Source: PostgreSQL's error codes, of which class 08 is a broken connection and 57P an ended one.
+    Source: PostgreSQL's error codes, of which class 08 is a broken connection, 57P an ended one,
+    and 25P03 and 25P04 are one that was idle in a transaction, or in one, for too long.
     psycopg raises an ``InternalError`` without a code where PgBouncer sends an error after another.
     """
     cause = error.__cause__ if isinstance(error, Error) else error
@@ -177,7 +178,7 @@ def is_connection_lost(error: BaseException) -> bool:
     state = cause.sqlstate
     if isinstance(cause, psycopg.errors.InternalError_):  # Citus gives a lost worker no code
         return "connection marked as essential" in str(cause)
-    return state is None or state.startswith(("57P", "08"))
+    return state is None or state.startswith(("57P", "08", "25P03", "25P04"))
 
 
 def is_worker_lost(connection: BaseDatabaseWrapper, error: BaseException) -> bool:

@@ -304,6 +304,23 @@ def write_rows(count: int = _ROWS) -> str:
     return "code,text\n" + "".join(f"{row},river\n" for row in range(count))
 
 
+def test_a_write_that_exceeds_a_limit_of_the_role_is_503_and_changes_nothing(
+    portal: Portal,
+) -> None:
+    portal.server.superuser_execute("ALTER ROLE portal SET transaction_timeout = '200ms'")
+    connection.close()
+    try:
+        with psycopg.connect(portal.server.superuser_url) as other:
+            other.execute("SELECT FROM datastore_search_resource FOR UPDATE")
+            for action in WRITES:
+                check_unavailable(portal.write(action))
+    finally:
+        portal.server.superuser_execute("ALTER ROLE portal RESET transaction_timeout")
+        connection.close()
+
+    assert portal.count_records() == 2
+
+
 @pytest.mark.slow
 def test_a_load_names_the_limit_of_temporary_files(portal: Portal) -> None:
     portal.server.superuser_execute("ALTER ROLE portal SET temp_file_limit = 0")
