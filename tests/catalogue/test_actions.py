@@ -83,7 +83,7 @@ def perhaps_own_dataset(db: None, request: pytest.FixtureRequest) -> None:
         sync_dataset(Dataset(id="z", name="z", tags=["z"], is_public=True))
 
 
-def get(client: Client, action: str, **sent: str) -> Any:
+def get(client: Client, action: str, **sent: str | list[str]) -> Any:
     return get_result(client.get(f"/api/3/action/{action}", sent))
 
 
@@ -220,6 +220,34 @@ def test_the_publishers_with_the_most_datasets_come_first(
     (first,) = get(client, "organization_list", **sent)
 
     assert (first["name"], first["package_count"]) == ("vinh", 3)
+
+
+@pytest.mark.parametrize(
+    ("sent", "names"),
+    [
+        ({"sort": "Name  DESC"}, ["vinh", "city-of-hue"]),
+        ({"sort": "package_count"}, ["vinh", "city-of-hue"]),  # the most first, as in CKAN
+        ({"sort": "package_count ASC"}, ["city-of-hue", "vinh"]),
+        ({"order_by": "packages"}, ["vinh", "city-of-hue"]),
+        ({"order_by": "packages", "sort": "title"}, ["city-of-hue", "vinh"]),
+        ({"q": "of HUE"}, ["city-of-hue"]),
+        ({"q": "of-h"}, ["city-of-hue"]),
+    ],
+)
+def test_organizations_are_sorted_and_found_as_by_ckan(
+    client: Client, water: Resource, roads: Resource, sent: dict[str, str], names: list[str]
+) -> None:
+    make_listed_resource("more", publisher="Vinh")
+
+    assert get(client, "organization_list", **sent) == names
+
+
+@pytest.mark.parametrize("name", ["query", "q"])
+def test_a_tag_has_all_texts_of_a_search(client: Client, water: Resource, name: str) -> None:
+    found = get(client, "tag_search", **{name: ["At", " er "]})
+
+    assert [each["name"] for each in found["results"]] == ["water"]
+    assert get(client, "tag_autocomplete", **{name: ["at", "x"]}) == []
 
 
 # package_search -----------------------------------------------------------------------------------

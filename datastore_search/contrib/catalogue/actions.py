@@ -473,18 +473,25 @@ _GROUP_KEYS: Final[Mapping[str, Callable[[MemberGroup, int], Any]]] = {
 }
 
 
+class GroupSortField(ChoiceField):
+    def to_internal_value(self, data: object) -> str | None:
+        return super().to_internal_value(" ".join(str(data).lower().split()))
+
+
 class GroupListParameters(PageParameters):
-    sort = ChoiceField(
+    sort = GroupSortField(
         [f"{key}{order}" for key in _GROUP_KEYS for order in ("", " asc", " desc")],
         help_text=_("The field to sort by, with `asc` or `desc`."),
         shown_default="name asc",
     )
+    order_by = GroupSortField(sort.choices, help_text=sort.help_text)
+    q = TextField(help_text=_("A part of the name or the title."))
     all_fields = BooleanField(
         help_text=_("Describe each one, instead of listing names."), shown_default="false"
     )
     organizations = JsonNamesField(MAX_ROWS, help_text=_("The names to list; all if not given."))
     groups = JsonNamesField(MAX_ROWS, help_text=_("The names to list; all if not given."))
-    vars().update(_ignore("order_by", "type", "include_dataset_count", "include_extras"))
+    vars().update(_ignore("type", "include_dataset_count", "include_extras"))
     vars().update(_ignore("include_tags", "include_groups", "include_users"))
 
 
@@ -492,8 +499,13 @@ def _list_groups(call: _Call, kind: Kind) -> Answer:
     wanted = call.parameters.get(f"{kind.kind}s")
     listed = list_groups(call.open_datasets(), kind)
     listed = [each for each in listed if not wanted or each[0].name in wanted]
-    key, _blank, order = call.parameters.get("sort", "name").partition(" ")
-    listed.sort(key=lambda each: _GROUP_KEYS[key](*each), reverse=order == "desc")
+    if q := call.parameters.get("q", "").strip().casefold():
+        listed = [each for each in listed if q in f"{each[0].name}\n{each[0].title}".casefold()]
+    sort = call.parameters.get("sort") or call.parameters.get("order_by", "name")
+    key, _blank, order = sort.partition(" ")
+    # As in CKAN, the most come first, unless `asc` is sent.
+    is_descending = order == "desc" or (not order and key in {"package_count", "packages"})
+    listed.sort(key=lambda each: _GROUP_KEYS[key](*each), reverse=is_descending)
     shown = listed[call.bound(MAX_ROWS)]
     if not call.parameters.get("all_fields"):
         return Answer([row.name for row, _count in shown], public=True)
@@ -583,8 +595,15 @@ group_reads = tuple(
 # Tags, vocabularies, formats, licences ------------------------------------------------------------
 
 
+class TagPartsField(TextField):
+    def to_internal_value(self, data: object) -> set[str]:
+        """Read a text, or a list of texts."""
+        texts = map(super().to_internal_value, data if isinstance(data, list) else [data])
+        return {text.strip().casefold() for text in texts} - {""}
+
+
 class TagParameters(ActionParameters):
-    query = TextField(help_text=_("A text that the names of the tags must contain."))
+    query = TagPartsField(help_text=_("A text that the names of the tags must contain."))
     vocabulary_id = TextField(
         help_text=_("A vocabulary. There are no vocabularies, so no tag matches.")
     )
@@ -604,15 +623,16 @@ def _tag_list(call: _Call) -> Answer:
 
 
 class TagSearchParameters(PageParameters, TagParameters):
-    q = TextField(help_text=_("Another name for `query`."))
+    q = TagPartsField(help_text=_("Another name for `query`."))
 
 
 def _find_tags(call: _Call, *, is_part_needed: bool = True) -> list[str]:
-    """Find the names of tags with a part of them; those of a search have one, as in CKAN."""
-    part = call.parameters.get("query", call.parameters.get("q", "")).strip().casefold()
-    if call.parameters.get("vocabulary_id") or (is_part_needed and not part):
+    """Find the names of tags with all parts of them; those of a search have one, as in CKAN."""
+    parts = call.parameters.get("query") or call.parameters.get("q", ())
+    if call.parameters.get("vocabulary_id") or (is_part_needed and not parts):
         return []
-    return [each.name for each in call.open_datasets().list_tags() if part in each.name.casefold()]
+    names = (each.name for each in call.open_datasets().list_tags())
+    return [name for name in names if all(part in name.casefold() for part in parts)]
 
 
 @_reads(TagSearchParameters, _("Find tags by parts of their names."))
