@@ -35,6 +35,7 @@ from ..messages.availability import (
 from ..messages.parameters import InvalidParameter, InvalidParameters
 from ..messages.requests import (
     BadRequest,
+    FormWithoutBoundary,
     RequestTooLarge,
     UnknownAddress,
     UnknownHelp,
@@ -72,10 +73,11 @@ _STATUSES: Final = (
     (UnsupportedContentType, status.HTTP_415_UNSUPPORTED_MEDIA_TYPE, None),
     (RequestDataTooBig, status.HTTP_413_REQUEST_ENTITY_TOO_LARGE, _("Request too large")),
     (
-        (MultiPartParserError, RecursionError, SuspiciousOperation, UnreadablePostError),
+        (RecursionError, SuspiciousOperation, UnreadablePostError),
         status.HTTP_400_BAD_REQUEST,
         _("Bad request"),
     ),
+    (MultiPartParserError, status.HTTP_400_BAD_REQUEST, FormWithoutBoundary.message),
     (ShareExceeded, ShareExceeded.status, None),
     ((TemporarilyUnavailable, RecordsIncomplete), TemporarilyUnavailable.status, None),
     (

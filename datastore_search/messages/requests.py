@@ -33,6 +33,13 @@ class FormBrokenOff(BadRequest):
     message = _("The form ends before its last part is complete.")
 
 
+class FormWithoutBoundary(BadRequest):
+    message = _(
+        "The form cannot be read. The header “Content-Type” needs the boundary of its parts: let"
+        " your program set it."
+    )
+
+
 class FormTooSlow(BadRequest):
     message = _("The form did not arrive within %(minutes)s minutes.")
 

@@ -233,6 +233,12 @@ def test_a_broken_form_is_refused(client: Client, db: None, kind: str, body: byt
     assert response.json()["success"] is False
 
 
+def test_a_form_without_a_boundary_is_refused_in_words(client: Client, db: None) -> None:
+    for kind in ("multipart/form-data", "multipart/form-data; boundary="):
+        response = client.post(ACTION, b"--b\r\n", content_type=kind)
+        assert "boundary" in check_error(response, 400)["message"]
+
+
 def test_invalid_bytes_never_break_anything(client: Client, resource: Resource) -> None:
     bodies: list[tuple[str, Any]] = [
         (FORM, f"resource_id={resource.pk}&q=%ff%fe".encode()),
