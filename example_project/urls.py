@@ -11,6 +11,7 @@ from drf_spectacular.views import SpectacularSwaggerSplitView
 
 from datastore_search.contrib.openapi.views import SchemaView
 from datastore_search.contrib.pages.page import PageView
+from datastore_search.contrib.pages.urls import ckan_urlpatterns
 from datastore_search.messages.texts import format_count
 from datastore_search.models import Resource
 from datastore_search.urls import api_urlpatterns
@@ -52,6 +53,7 @@ urlpatterns = [
         ),
         path("", include("datastore_search.urls")),
         path("", include("datastore_search.contrib.agents.urls")),
+        *ckan_urlpatterns,
     ),
     path("", include("datastore_search.contrib.operations.health.urls")),
     # For Prometheus alone: the proxy must refuse the address to others.

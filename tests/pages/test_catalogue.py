@@ -226,3 +226,23 @@ def test_the_first_page_leads_to_changes_topics_and_publishers(
         found = document_fromstring(client.get(f"{PATH}{address}").content)
         assert not list(found.iter("section"))
         assert found.findtext(".//h1") == "Resources"
+
+
+@pytest.mark.parametrize("locale", ["", "/vi"])
+def test_addresses_of_ckan_lead_to_the_pages(
+    client: Client, no_resource: None, locale: str
+) -> None:
+    lakes = make_listed_resource("lakes-of-hue", publisher="City of Hue")
+    home = f"{locale or '/en'}/datastore/"
+
+    for address, page in (
+        ("dataset", home),
+        ("dataset/lakes-of-hue", f"{home}?q=lakes-of-hue"),
+        (f"dataset/{lakes.pk}", f"{home}?q={lakes.pk}"),
+        (f"dataset/any/resource/{lakes.pk}", f"{home}{lakes.pk}/"),
+        ("organization/city-of-hue", f"{home}?publisher=city-of-hue"),
+    ):
+        response = client.get(f"{locale}/{address}", follow=True)
+        assert response.status_code == 200
+        assert response.wsgi_request.get_full_path() == page
+        assert f"{home}{lakes.pk}/" in response.content.decode()

@@ -2,6 +2,7 @@
 
 from django.apps import apps
 from django.urls import path, re_path
+from django.views.generic import RedirectView
 
 from .api_examples import ApiView
 from .head import AboutView
@@ -20,6 +21,17 @@ urlpatterns = [
         NamedPageView.as_view(),
         name="named",
     ),
+]
+#: The addresses of CKAN's pages, for a portal without pages of its own there: the page that they
+#: lead to checks what the user may see.
+ckan_urlpatterns = [
+    path(address, RedirectView.as_view(url=f"{'../' * address.count('/')}datastore/{page}"))
+    for address, page in (
+        ("dataset/<str:name>/resource/<uuid:id>", "%(id)s/"),
+        ("dataset/<str:name>", "?q=%(name)s"),
+        ("organization/<str:name>", "?publisher=%(name)s"),
+        ("dataset", ""),
+    )
 ]
 if apps.is_installed("datastore_search.contrib.catalogue"):
     from .catalogue import CatalogueView
