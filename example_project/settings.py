@@ -81,11 +81,21 @@ TASKS = {"default": {"BACKEND": "django_tasks_db.DatabaseBackend"}}
 WHITENOISE_USE_FINDERS = True  # no collectstatic in a demo
 
 # Pages of any origin may call the API and fetch dumps, with a token and never with a cookie.
-CORS_URLS_REGEX = r"/([A-Za-z]{2,3}([-_][A-Za-z0-9]{2,8})*/)?(api|datastore/dump)/"
+CORS_URLS_REGEX = (
+    r"/([A-Za-z]{2,3}([-_][A-Za-z0-9]{2,8})*/)?"
+    r"(api/|datastore/(dump/|(.+/)?[a-z]+\.(json|jsonld|ttl|atom)$))"
+)
 CORS_ALLOW_ALL_ORIGINS = True
 CORS_ALLOW_METHODS = ("GET", "HEAD", "OPTIONS", "POST")
 CORS_ALLOW_HEADERS = ("authorization", "content-type", "if-none-match")
-CORS_EXPOSE_HEADERS = ("etag", "last-modified", "retry-after", "x-request-id")
+CORS_EXPOSE_HEADERS = (
+    "content-disposition",
+    "content-range",
+    "etag",
+    "last-modified",
+    "retry-after",
+    "x-request-id",
+)
 
 DATASTORE_SEARCH_PAGES_VERSION = __version__  # the pages show nothing else that changes
 

@@ -76,6 +76,21 @@ def test_an_answer_may_be_read_by_a_page_of_any_origin(
     assert {"origin", "authorization"} <= split_words(response["Vary"])
 
 
+def test_a_page_may_read_descriptions_and_the_name_of_a_file(
+    client: Client, resource: Resource
+) -> None:
+    table = f"/en/datastore/{resource.pk}"
+    catalogue = [f"/vi/datastore/{name}" for name in ("catalog.ttl", "catalog.jsonld")]
+    described = [f"{table}/schema.json", f"{table}/datapackage.json"]
+    for path in (*described, *catalogue, "/en/datastore/changes.atom"):
+        response = client.get(path, headers={"Origin": ORIGIN})
+        assert (response.status_code, response[ALLOW_ORIGIN]) == (200, "*")
+
+    dump = client.get(f"/en/datastore/dump/{resource.pk}", headers={"Origin": ORIGIN})
+    exposed = split_words(dump["Access-Control-Expose-Headers"])
+    assert {"content-disposition", "content-range"} <= exposed
+
+
 @pytest.mark.parametrize(
     ("parameters", "status"),
     [({"limit": -1}, 409), ({"resource_id": "nope"}, 404), ({}, 403), ("{", 400)],
@@ -113,6 +128,7 @@ def test_a_page_may_read_an_unexpected_error(
         "/en/admin/login/",
         "/en/admin/api/",
         "/en/datastore/",
+        "/en/datastore/5b6f1c8e-2d8b-4c0e-9d0a-1f4a7f0c2a11/",
         "/en/",
         "/admin/api/action/",
         "/i18n/setlang/",
