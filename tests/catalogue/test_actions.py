@@ -230,6 +230,7 @@ def test_the_publishers_with_the_most_datasets_come_first(
         ({"sort": "package_count ASC"}, ["city-of-hue", "vinh"]),
         ({"order_by": "packages"}, ["vinh", "city-of-hue"]),
         ({"order_by": "packages", "sort": "title"}, ["city-of-hue", "vinh"]),
+        ({"id": "water"}, ["city-of-hue", "vinh"]),  # as dpckan asks
         ({"q": "of HUE"}, ["city-of-hue"]),
         ({"q": "of-h"}, ["city-of-hue"]),
     ],

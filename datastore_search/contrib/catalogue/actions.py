@@ -491,7 +491,7 @@ class GroupListParameters(PageParameters):
     )
     organizations = JsonNamesField(MAX_ROWS, help_text=_("The names to list; all if not given."))
     groups = JsonNamesField(MAX_ROWS, help_text=_("The names to list; all if not given."))
-    vars().update(_ignore("type", "include_dataset_count", "include_extras"))
+    vars().update(_ignore("id", "type", "include_dataset_count", "include_extras"))
     vars().update(_ignore("include_tags", "include_groups", "include_users"))
 
 
