@@ -192,7 +192,7 @@ def test_a_part_of_a_page_is_no_csv(tmp_path: Path, start: str) -> None:
     path = tmp_path / "file.csv"
     path.write_text(start)
 
-    with fails_with("file.unsupported_format", match="HTML"):
+    with fails_with("file.save_as_csv", match="HTML are not read. Save the table as CSV"):
         detect_format(path, path.name)
 
 

@@ -125,3 +125,18 @@ def test_a_format_names_the_extra_that_it_needs(
 
     with fails_with("file.extra_missing", expected), open_table(FILES / name, LoadOptions()):
         pass
+
+
+def test_another_coordinate_system_of_geojson_names_the_extra_that_it_needs(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setitem(sys.modules, geo.__name__, None)
+    path = tmp_path / "places.geojson"
+    path.write_text(
+        '{"type": "FeatureCollection", "features": [],'
+        ' "crs": {"properties": {"name": "urn:ogc:def:crs:EPSG::25832"}}}'
+    )
+    expected = r"GeoJSON, EPSG:25832 are read only where datastore-search\[geo\]"
+
+    with fails_with("file.extra_missing", expected), open_table(path, LoadOptions()):
+        pass

@@ -125,7 +125,7 @@ formats = (
     InputFormat("RTF", _begins(b"{\\rtf")),
     InputFormat("Parquet", _begins(b"PAR1", b"PARE"), ".parquet:read_parquet"),
     InputFormat("Git LFS, git-annex", _matches(_POINTER), refusal="file.pointer"),
-    InputFormat("HTML", _matches(_HTML, re.IGNORECASE | re.DOTALL)),
+    InputFormat("HTML", _matches(_HTML, re.IGNORECASE | re.DOTALL), refusal="file.save_as_csv"),
     InputFormat("GPX", _matches(_ROOT % "gpx", re.DOTALL), ".geo:read_gpx", "geo"),
     InputFormat("KML", _matches(_ROOT % "kml", re.DOTALL), ".geo:read_kml", "geo"),
     InputFormat("XML", _is_xml, refusal="file.save_as_csv"),

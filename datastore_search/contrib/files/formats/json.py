@@ -285,7 +285,7 @@ def _find_converter(
     try:
         geo = import_module(".geo", __package__)
     except ModuleNotFoundError as error:
-        raise LoadFailed("file.extra_missing", format="GeoJSON", extra="geo") from error
+        raise LoadFailed("file.extra_missing", format=f"GeoJSON, {code}", extra="geo") from error
     return cast("CoordinateConverter", geo.CoordinateConverter(code))
 
 
