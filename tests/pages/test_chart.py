@@ -379,6 +379,18 @@ def test_the_proposed_chart_says_something(
     assert len(parse_table(response)) > 1
 
 
+def test_a_mean_is_offered_beside_a_sum(client: Client, db: None) -> None:
+    """A sum of ages says nothing, a mean of amounts says something."""
+    rank, age = (lambda n: f"r{n // 5 % 7 // 3}"), (lambda n: 20 + n * n % 41)
+    page = open_chart(client, make_table("rank,age", rank, age)).content.decode()
+
+    assert "<h2><bdi>Number of records by rank</bdi></h2>" in page
+    assert re.findall("<bdi>([^<]* of age by rank)</bdi>", page.partition('id="proposals"')[2]) == [
+        "Mean of age by rank",
+        "Sum of age by rank",
+    ]
+
+
 def test_no_chart_is_proposed_by_a_key(client: Client, db: None) -> None:
     resource = make_table("id,name", lambda n: n, lambda n: f"name {n}")
 

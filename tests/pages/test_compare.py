@@ -183,6 +183,9 @@ def test_the_last_of_texts_that_sort_like_time_are_proposed(client: Client, db: 
          "Number of records by size: no compared with yes"),
         ("land,left,size\n" + "".join(f"l{n},{n * n},{n % 7}.5\n" for n in range(30)),
          "Number of records by land: 750–800 compared with 800–850"),
+        ("lat,long,depth,mag\n" + "".join(
+            f"{-n / 7:.2f},{165 + n / 9:.2f},{n * 7},{4 + n % 9 / 10}\n" for n in range(80)
+         ), "Number of records by mag: 500–550 compared with 550–600"),
     ],
 )  # fmt: skip
 def test_the_proposed_comparison_says_something(client: Client, rows: str, title: str) -> None:

@@ -145,7 +145,8 @@ class CompareParser(ChartParser):
         integers = [each for each in values if each.type.is_integer]
         sides += [each for each in integers if not KEY_NAME.search(each.name)]
         texts = [each.column for each in useful if each.column.type.is_text]
-        others = [each.column for each in useful]
+        numbers = self._list_numbers(useful)
+        others = [*numbers, *(each.column for each in useful)]  # degrees of places last
         proposed, groups = (
             [column.name for column in (*first, *values, *others, *self.groupable)]
             for first in (sides, texts)
@@ -156,7 +157,6 @@ class CompareParser(ChartParser):
             return None
         asked = {**dict(sent.items()), "by": by, "split": compared}
         group, side = (next(e for e in self.groupable if e.name == n) for n in (by, compared))
-        numbers = self._list_numbers(useful)
         # The mean of a number has another side where both fields repeat, and neither is the number.
         has_sides = all(
             each not in numbers

@@ -297,7 +297,7 @@ class ChartParser:
         for by in [*numbers, *values[:1], *known[:1]]:
             yield self._build("count", None, by)
         for by in reversed(axes) if numbers else ():
-            yield self._build("sum", numbers[0], by)
+            yield from (self._build(each, numbers[0], by) for each in ("avg", "sum"))
 
     def _list_useful(self) -> list[FacetField]:
         """List the fields that charts are proposed by, but moments with too many values to draw."""
