@@ -160,6 +160,18 @@ def test_the_viewer_fetches_nothing_from_elsewhere() -> None:
     assert all(finders.find(address.removeprefix("/static/")) for address in static)
 
 
+def test_the_paths_are_below_the_prefix_of_the_portal(client: Client) -> None:
+    sent = {"headers": {"Accept": "application/json"}}
+    below = client.get(
+        "/data/vi/api/schema/", SCRIPT_NAME="/data", PATH_INFO="/vi/api/schema/", **sent
+    )
+    plain = client.get("/vi/api/schema/", **sent)
+
+    assert below.json()["servers"] == [{"url": "/data"}]
+    assert below.json()["paths"] == plain.json()["paths"]
+    assert "servers" not in plain.json()
+
+
 def test_the_settings_of_the_reference_are_those_of_the_example_portal() -> None:
     (_before, block, *_after) = REFERENCE.read_text(encoding="utf-8").split("```")
     namespace: dict[str, Any] = {"INSTALLED_APPS": []}

@@ -66,6 +66,12 @@ class SchemaView(SpectacularAPIView):  # type: ignore[misc, unused-ignore]
         set_cache_headers(request, response, private=private, vary=("Accept",), key=CATALOGUE_KEY)
         return response
 
+    def _get_schema_response(self, request: Request) -> Response:
+        response: Response = super()._get_schema_response(request)  # type: ignore[no-untyped-call] # drf-spectacular has no types
+        if script := get_script_prefix()[:-1]:  # paths do not have it
+            response.data.setdefault("servers", [{"url": script}])
+        return response
+
     def _answer_once_built(self, request: Request) -> HttpResponseBase:
         language = request.GET.get("lang")
         if language not in dict(settings.LANGUAGES):
@@ -79,7 +85,7 @@ class SchemaView(SpectacularAPIView):  # type: ignore[misc, unused-ignore]
             with _build_lock, override(language):
                 document = _documents.get(key)  # another thread may just have built it
                 if document is None:
-                    built: Response = self._get_schema_response(request)  # type: ignore[no-untyped-call] # drf-spectacular has no types
+                    built = self._get_schema_response(request)
                     content = force_bytes(renderer.render(built.data, renderer.media_type, {}))
                     tag = blake2b(content, digest_size=16).hexdigest()
                     document = f'W/"{tag}"', zlib.compress(content, 6)
