@@ -121,6 +121,8 @@ def test_dates_that_are_written_in_several_ways_have_a_choice_that_keeps_all(
         (["10", " 9", "8"], "int8"),
         (["10.0", "  8.04", "2"], "numeric"),
         (["1,234.50", "1234.50"], "numeric:point"),
+        (["−5", "3", "−12.5"], "numeric:point"),
+        (["−5,25", "3"], "numeric:comma"),
     ],
 )
 def test_numbers_with_blanks_or_several_ways_have_a_choice_that_keeps_all(

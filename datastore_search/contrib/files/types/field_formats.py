@@ -353,11 +353,11 @@ _NUMBER_GUARD = match_all(f"-?[0-9][0-9.,{_SPACES}]*")
 def _build_number_format(kind: FieldType, format_name: str, signs: str, point: str) -> FieldFormat:
     """Build a format of numbers whose thousands have one of the ``signs`` between them."""
     default = _DEFAULT_FORMATS[kind.name]
-    cleaned = f"translate({{v}}, {quote_literal(signs)}, '')"
+    cleaned = f"translate({{v}}, {quote_literal('−' + signs)}, '-')"
     if point != "." and not kind.is_integer:
         cleaned = f"replace({cleaned}, {quote_literal(point)}, '.')"
     grouped = [f"-?(0|[1-9][0-9]{{0,2}}([{sign}][0-9]{{3}})*)" for sign in signs]
-    wide = f"[+-]?([0-9]+|[1-9][0-9]{{0,2}}([{signs}][0-9]{{3}})+)"
+    wide = f"[+−-]?([0-9]+|[1-9][0-9]{{0,2}}([{signs}][0-9]{{3}})+)"
     if kind.is_integer:
         fits = default.condition.replace("{v}", cleaned)
         most = _SAFE_DIGITS[kind.duckdb_type] * 4 // 3 + 1
