@@ -11,6 +11,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 from django.db.utils import OperationalError
+from django.template.loader import render_to_string
 from django.test import Client
 
 from datastore_search.filters.names import quote_name
@@ -129,6 +130,15 @@ def test_a_page_has_twenty_five_records_or_another_size(client: Client, many: Re
     first = client.get(path).content.decode()
     assert f'<a href="{path}?page=5">Last</a>' in first
     assert ">First</a>" not in first
+
+
+def test_the_input_of_a_page_is_a_number_where_a_portal_has_separators(settings: Any) -> None:
+    settings.USE_THOUSAND_SEPARATOR = True
+    pagination = {"page_count": 1200, "is_exact": True, "number": 1101}
+
+    shown = render_to_string("datastore_search/_pagination.html", {"pagination": pagination})
+
+    assert 'min="1" max="1200" value="1101"' in shown
 
 
 def test_a_page_that_is_not_there_is_404(client: Client, many: Resource) -> None:
