@@ -703,6 +703,16 @@ def test_longer_steps_are_drawn_where_there_are_too_many_or_they_are_refused(
     assert "There are too many groups for a chart." in extract_text(response)
 
 
+@pytest.mark.parametrize("begin", [10**20, 10**30])
+def test_large_numbers_that_are_near_each_other_are_drawn_in_ranges(
+    client: Client, db: None, begin: int
+) -> None:
+    rows = "".join(f"{begin + at}\n" for at in range(250))
+    resource = make_loaded_resource(f"n\n{rows}", types={"n": "numeric"})
+
+    assert len(list_bars(open_chart(client, resource, {"by": "n"}))) == 20
+
+
 def test_what_is_no_number_and_no_record_is_not_drawn(client: Client, db: None) -> None:
     resource = make_loaded_resource("k,n\na,NaN\nb,2\nb,Infinity\nc,1e308\n", types={"n": "float8"})
 

@@ -71,8 +71,9 @@ class Form(TextChoices):
     MAP = "map", gettext_lazy("map")
 
 
-#: Ranges of numbers where the profile proposes no width that ``datastore_aggregate`` takes.
-_BINS, _MIN_WIDTH, _MAX_WIDTH = 20, Decimal("1E-30"), Decimal("1E+30")
+#: Ranges of numbers where the profile proposes no width that ``datastore_aggregate`` takes, or one
+#: that is too small beside the numbers.
+_BINS, _MIN_WIDTH, _MAX_WIDTH, _MAX_WIDTHS = 20, Decimal("1E-30"), Decimal("1E+30"), 10**14
 
 #: Days of the periods that an axis and a split may have, if no step is chosen, their number, and
 #: the most steps of an axis that is not of texts.
@@ -388,8 +389,9 @@ class ChartParser:
         # The ranges of a profile have bounds that people can read.
         bounds = profile.get("histogram", {}).get("bounds", (0, 0))
         first, second, *_others = map(Decimal, map(str, bounds))
-        has_width = _MIN_WIDTH <= second - first <= _MAX_WIDTH and not is_logarithmic
-        width, bins = (second - first, None) if has_width else (None, _BINS)
+        size = second - first
+        has_width = _MIN_WIDTH <= size <= _MAX_WIDTH and abs(first) < _MAX_WIDTHS * size
+        width, bins = (size, None) if has_width and not is_logarithmic else (None, _BINS)
         return Grouping(column, GroupBy(column.name, "", "", width, bins, is_logarithmic))
 
 
