@@ -10,13 +10,16 @@ import pytest
 from django.test import Client
 from django.utils import translation
 
+from datastore_search.contrib.pages.columns import build_columns
 from datastore_search.contrib.pages.records import find_link_target
 from datastore_search.contrib.pages.values import format_number
 from datastore_search.messages.texts import format_count, show_bidi_controls
 from datastore_search.models import Resource
+from datastore_search.search import with_consistent_read
 
+from ..builders import make_resource
 from ..files.builders import make_loaded_resource
-from .parsing import open_page, parse_table
+from .parsing import extract_text, open_page, parse_table
 
 
 def list_headings(page: str) -> dict[str, tuple[str, str, str]]:
@@ -265,6 +268,66 @@ def test_the_numbers_of_a_column_have_one_style(client: Client, db: None) -> Non
         ["26,727", "2005", "70,833.0", "0.25", "1"],
         ["-12", "–", "–", "–", "–"],
     ]
+
+
+@pytest.mark.parametrize("language", ["en", "vi", "de", "ar"])
+def test_numbers_that_name_something_have_no_separators(
+    client: Client, db: None, language: str
+) -> None:
+    header = ["customer_id", "ZIP Code", "Telefon", "year", "date", "population"]
+    rows = [["20436.0", "90210", "5551234567", "1900.0", "20201231", "12345"]]
+    rows += [["7.0", "10001", "5557654321", "2006.0", "20210131", "54321"]] * 2
+    resource = make_loaded_resource("\n".join(",".join(row) for row in [header, *rows]))
+    path, group = f"/{language}/datastore/{resource.pk}/", "," if language == "en" else "."
+    names = [each.removesuffix(".0") for each in rows[0][:5]]
+    amount = f"12{group}345"
+
+    assert parse_table(client.get(path))[1][1:] == [*names, amount]
+    query = {f"field.{name}": text for name, text in zip(header, rows[0], strict=True)}
+    for address in (path, f"{path}r/1/", f"{path}about/"):
+        words = re.findall(r"[\w.,]+", extract_text(client.get(address, query)))
+        assert {*names, amount} <= {*words}
+        assert not {f"20{group}436", f"1{group}900", f"90{group}210"} & {*words}
+    for name, text in zip(header, [*names, amount], strict=True):
+        chart = client.get(f"{path}chart/", {"by": "year", "show": "min", "of": name})
+        assert parse_table(chart)[1][:2] == ["1900", text]
+
+
+KEYS = [
+    *("id", "id_commune", "userId", "OBJECTID", "geonameid", "zip", "zipCode", "Postcode", "PLZ"),
+    *("Hausnummer", "Gemeindeschlüssel", "order_number", "S.No.", "Nr", "code_insee", "código"),
+    *("Code postal", "Mã tỉnh", "Số điện thoại", "رقم الهاتف", "Phone 1", "téléphone", "Teléfono"),
+]
+AMOUNTS = [
+    *(
+        "Number",
+        "No",
+        "total number",
+        "Number of sales",
+        "avg_no",
+        "paid",
+        "bid",
+        "cod",
+        "field_10",
+    ),
+    *("population", "Anzahl", "Numero de casos", "code_lines", "price"),
+]
+
+
+def test_names_and_units_say_which_fields_are_keys(db: None) -> None:
+    def list_keys() -> list[str]:
+        columns = with_consistent_read(resource.pk, lambda read: build_columns(read.resource))
+        return [each.name for each in columns if each.is_key]
+
+    names = [*KEYS, *AMOUNTS]
+    resource = make_resource(f"{','.join(names)}\n{','.join(['1'] * len(names))}\n")
+    assert list_keys() == KEYS
+
+    Resource.objects.filter(pk=resource.pk).update(primary_key=["price"])
+    assert list_keys() == [*KEYS, "price"]
+
+    resource.fields.update(extra_info={"unit": "km"})
+    assert list_keys() == []
 
 
 def test_dates_are_written_as_the_language_does(client: Client, db: None) -> None:

@@ -28,7 +28,11 @@ from ...models import Resource
 from ...search import ConsistentRead, Profiles, find_profiles
 from .question import PAGE_SIZES, PageQuery, QueryString, write_filters
 from .values import (
+    BARE,
+    PLAIN,
+    NumberStyle,
     Phrase,
+    choose_number_style,
     format_number,
     format_percent,
     format_value,
@@ -54,8 +58,9 @@ class Column:
     A field as a column; ``kind`` is number, moment or text, ``unit`` what its numbers count.
 
     The languages of the label, the notes and the values are empty where they are unknown or
-    where values are not words.  ``is_name`` is what the data dictionary says.  ``mark`` is the
-    class of its cells: h if it names records, p if it is pinned as the first text, n of numbers.
+    where values are not words.  ``is_name`` is what the data dictionary says.  A field that
+    ``is_key`` names something; the ``style`` is that of its numbers.  ``mark`` is the class of its
+    cells: h if it names records, p if it is pinned as the first text, n of numbers.
     """
 
     name: str
@@ -68,12 +73,22 @@ class Column:
     value_language: str = ""
     unit: str = ""
     is_name: bool = False
+    is_key: bool = False
+    style: NumberStyle = PLAIN
     mark: str = field(default="", compare=False)
     is_category: bool = field(default=False, compare=False)
 
     @property
     def marked_label(self) -> Phrase:
         return mark_text(self.label, self.label_language)
+
+    def write(self, value: object, style: NumberStyle | None = None) -> str:
+        """Write a value as people read it."""
+        return show_bidi_controls(format_value(self.type, value, style or self.style))
+
+    def choose_style(self, values: Iterable[object]) -> NumberStyle:
+        """Choose one style for values that stand below each other."""
+        return self.style if self.style.is_bare else choose_number_style(self.type, values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +113,10 @@ def build_columns(resource: Resource) -> tuple[Column, ...]:
     for each in resource.schema:
         label, notes = each.choose_label(plain_language), each.choose_notes(plain_language)
         unit, kind = each.extra_info.get("unit"), field_types[each.type]
+        # What has a unit is an amount, whatever it is called.
+        is_key = [each.name] == resource.primary_key or bool(_KEY_NAME.search(each.name))
+        is_key = is_key and not unit
+        is_bare = kind.is_number and (is_key or bool(_YEAR_NAME.search(each.name)))
         column = Column(
             each.name,
             show_bidi_controls(label.text or each.name),
@@ -109,6 +128,8 @@ def build_columns(resource: Resource) -> tuple[Column, ...]:
             plain_language if kind.has_words else "",
             show_bidi_controls(unit) if isinstance(unit, str) else "",
             each.is_name,
+            is_key,
+            BARE if is_bare else PLAIN,
         )
         columns.append(column)
     return tuple(columns)
@@ -231,16 +252,29 @@ MAX_CATEGORIES = 1_000
 #: Values of a category that is offered before others, counting none as one.
 USEFUL_VALUES = range(3, 51)
 
-#: Names of fields that identify records, places or things.
-KEY_NAME = re.compile(
-    r"(^|_| )(id|key|no|nr|number|uuid|code|zip|fips)$|^_?id_|^field_1$"
-    r"|(?-i:(?<=[a-z])(I[Dd]|Code|Key|Number)$)",
-    re.IGNORECASE,
+#: Names of fields that identify records, places or things; *No* and *Number* alone may be amounts.
+_KEY_NAME = re.compile(
+    r"""
+    ^(?!(total|sum|mean|avg|average|min|max|votes?)[_. -])(
+    (.*[_. -])?(id|key|nr|uuid|code|c[óo]digo|fips|isbn|issn|ean|gtin|upc|sku|ssn|npi|siren|siret
+        |insee|plz|postleitzahl|cep|zip|(zip|pin|post|postal|bar)code|t[ée]l([ée](ph|f)on[eo]?)?
+        |phone|fax)[_. ]?[1-9]?|.+[_. -](no|number)\.?|.*(nummer|schlüssel)|field_1
+    |([fgopu]|geo|geoname|object|user|customer|order|product|person|patient|student|station)id)$
+    |^(_?id|c[óo]digo|mã|mã[ ]số|numéro|số[ ]điện[ ]thoại|(ال)?(رقم|رمز|كود))([_ ]|$)
+    |^cod_|^code[_ ](postal|insee|commune|d[ée]p|r[ée]g)
+    |(?-i:(?<=[a-z])(I[Dd]|Code|Key|Number|No|Nr|Zip)$)
+    """,
+    re.IGNORECASE | re.VERBOSE,
 )
 
 #: Whole numbers that are years if all values of a field are among them; by its name, older ones.
 _YEARS, _NAMED_YEARS = range(1800, 2101), range(1000, 2101)
-_YEAR_NAMES = {"year", "jahr", "année", "annee", "año", "ano", "năm", "سنة"}
+#: Names of fields whose numbers are years, or days and months without separators.
+_YEAR_NAME = re.compile(
+    r"^(year|jahr|ann[ée]e|a[ñn]o|năm|سنة|(.*(?<!to)[_ ])?date|yyyy_?mm(_?dd)?|year_?month)$"
+    r"|^year[_ ](of|built)|(birth|death|model|fiscal|school|end)[_ ]?year$|(bau|geburts)jahr$",
+    re.IGNORECASE,
+)
 
 #: The share of all records in one bar, from which a histogram shows nothing else.
 _SKEWED_SHARE = 0.75
@@ -357,9 +391,11 @@ def is_skewed(column: Column, profile: Mapping[str, Any] | None) -> bool:
 
 
 def is_year(column: Column, profile: Mapping[str, Any] | None) -> bool:
-    is_number = column.type.is_integer and not KEY_NAME.search(column.name)
-    years = _NAMED_YEARS if column.name.casefold() in _YEAR_NAMES else _YEARS
-    return is_number and all(int((profile or {}).get(end, 0)) in years for end in ("min", "max"))
+    """Return whether a field has years; by its name also such as ``1900.0``."""
+    is_number = not column.is_key and (column.type.is_integer or column.style.is_bare)
+    years = _NAMED_YEARS if column.style.is_bare else _YEARS
+    ends = (Decimal(str((profile or {}).get(end, 0))) for end in ("min", "max"))
+    return is_number and all(end in years for end in ends)
 
 
 def list_useful(fields: Sequence[FacetField], profiles: Profiles) -> list[FacetField]:
@@ -374,7 +410,7 @@ def list_useful(fields: Sequence[FacetField], profiles: Profiles) -> list[FacetF
         if profile and is_number and is_even and not is_year(column, profile) and "min" in profile:
             # As many records of each are those of a key of a panel.
             is_sequence = int(profile["max"]) - int(profile["min"]) + 1 == count
-            is_useful = distinct == count and not is_sequence and not KEY_NAME.search(column.name)
+            is_useful = distinct == count and not is_sequence and not column.is_key
         else:
             is_useful = not profile or bool(count and distinct + bool(profile["nulls"]) > 1)
         useful += [each] if is_useful else []
@@ -394,7 +430,7 @@ def _rank(field: FacetField, profiles: Profiles) -> tuple[int, bool, int, int]:
         return field.kind, is_sparse, kind.is_timestamp or (kind.is_moment and not kind.has_day), 0
     values = profile["distinct"] + bool(profile["nulls"])
     is_amount = kind.is_number and not is_year(field.column, profile)
-    is_amount = is_amount or bool(KEY_NAME.search(field.column.name))
+    is_amount = is_amount or field.column.is_key
     return field.kind, is_sparse, 2 * is_amount + (values not in USEFUL_VALUES), values
 
 
@@ -494,7 +530,7 @@ def describe_fields(columns: Sequence[Column], profiles: Profiles) -> list[Field
             # Six figures, or more where it is a large whole number.
             mean, text = profile["mean"], f"{profile['mean']:.6g}"
             text = f"{mean:.0f}" if "e+" in text and abs(mean) < _MIN_EXPONENT_MEAN else text
-            facts.append(_("mean %(mean)s") % {"mean": format_number(text)})
+            facts.append(_("mean %(mean)s") % {"mean": format_number(text, column.style)})
         if profile.get("longest"):
             lengths = {name: format_count(profile[name]) for name in ("shortest", "longest")}
             facts.append(_("%(shortest)s to %(longest)s characters") % lengths)
@@ -517,6 +553,6 @@ def draw_histogram(column: Column, histogram: Mapping[str, Any] | None) -> Histo
 def _format_profiled(column: Column, value: object) -> str:
     """Write a value of a profile as the table of records does."""
     if isinstance(value, bool) or (isinstance(value, str) and column.kind != "number"):
-        return show_bidi_controls(format_value(column.type, value))
+        return column.write(value)
     text = value if isinstance(value, str) else json.dumps(value).removesuffix(".0")
-    return format_number(shorten_number(text))
+    return format_number(shorten_number(text), column.style)

@@ -36,7 +36,7 @@ from .columns import (
 from .head import Input, build_input
 from .question import OF_TABLE, YES_OR_NO, FieldCondition, join_conditions, write_change
 from .sections import PageQuestion, Place, Section
-from .values import Digits, choose_number_style, format_value, parse_typed_value, write_value
+from .values import Digits, parse_typed_value, write_value
 
 logger = logging.getLogger(__name__)
 
@@ -288,9 +288,9 @@ class _Builder:
             if key and len(key) <= MAX_VALUE_LENGTH:
                 numbers[key] = numbers.get(key, 0) + count
                 first.setdefault(key, value)
-        style = choose_number_style(column.type, first.values())
+        style = column.choose_style(first.values())
         for key, value in first.items():
-            text = show_bidi_controls(format_value(column.type, value, style))
+            text = column.write(value, style)
             yield FacetValue(
                 write_value(value),
                 text if text.strip() else dump_json(text),

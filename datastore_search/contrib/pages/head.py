@@ -59,7 +59,6 @@ from .values import (
     Phrase,
     compose_phrase,
     format_number,
-    format_value,
     join_list,
     join_phrases,
     mark_text,
@@ -150,7 +149,7 @@ def _mark(columns: Columns, name: str, value: str) -> Phrase:
     if column.type.has_range:
         parsed = parse_typed_value(column.type, value)
         is_number = column.type.is_number
-        value = format_number(parsed) if is_number else format_value(column.type, parsed)
+        value = format_number(parsed, column.style) if is_number else column.write(parsed)
     return mark_text(value if value.strip() else dump_json_as_sent(value), column.value_language)
 
 

@@ -27,7 +27,6 @@ from .values import (
     PLAIN,
     Digits,
     NumberStyle,
-    choose_number_style,
     format_value,
     write_language,
     write_value,
@@ -193,7 +192,7 @@ def write_name(column: Column | None, record: Mapping[str, object]) -> str:
     """Write the name of a record, which a column has; empty if it has none."""
     if column is None or (value := record[column.name]) is None:
         return ""
-    name = show_bidi_controls(format_value(column.type, value)).strip()
+    name = column.write(value).strip()
     return name if _VISIBLE.search(name) else ""
 
 
@@ -272,7 +271,7 @@ def render_link(text: str, target: str) -> SafeString:
 
 
 def render_value(marker: Marker | None, column: Column, value: object) -> SafeString:
-    text = show_bidi_controls(format_value(column.type, value))
+    text = column.write(value)
     target = find_link_target(text) if column.type.is_text else ""
     content = _mark(marker, column, value, text if target else text[:MAX_VALUE_LENGTH])
     return render_link(content, target) if target else content
@@ -293,7 +292,9 @@ def _list_excerpts(
     for column in columns:
         if (value := record[column.name]) is None or len(marked) >= marker.word_count:
             continue
-        text = show_bidi_controls(format_value(column.type, value)[:_MAX_SEARCHED_LENGTH])
+        text = show_bidi_controls(
+            format_value(column.type, value, column.style)[:_MAX_SEARCHED_LENGTH]
+        )
         found = marker.find(text if column.kind == "text" else str(value))
         new = next((each for each in found if each[0][:_COMMON].casefold() not in marked), None)
         if new is None:
@@ -349,7 +350,7 @@ def read_record_table(
         # One record at a time, so that only the numbers and the cut texts stay in memory.
         digits = [[each[column.name] for column in numbers] for each in map(parse_record, texts)]
         styles = {
-            column: choose_number_style(column.type, [each[at] for each in digits])
+            column: column.choose_style([each[at] for each in digits])
             for at, column in enumerate(numbers)
         }
         styled = {column: (*starts[column], styles.get(column, PLAIN)) for column in columns}

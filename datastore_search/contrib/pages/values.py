@@ -196,13 +196,14 @@ class Digits(str):
 
 
 class NumberStyle(NamedTuple):
-    """How the numbers of a column are written: with so many decimals at least, and in groups."""
+    """How numbers are written: with so many decimals at least, and in groups; keys are bare."""
 
     decimals: int = 0
     is_grouped: bool = False
+    is_bare: bool = False
 
 
-PLAIN = NumberStyle()
+PLAIN, BARE = NumberStyle(), NumberStyle(is_bare=True)
 
 
 def choose_number_style(kind: FieldType, values: Iterable[object]) -> NumberStyle:
@@ -246,7 +247,9 @@ def format_number(digits: str, style: NumberStyle = PLAIN) -> str:
     if not found:
         return digits
     sign, whole, fraction = found.groups("")
-    if style.is_grouped or fraction or len(whole) >= _MIN_GROUPED_DIGITS:
+    if style.is_bare:
+        fraction = fraction if fraction.strip("0") else ""
+    elif style.is_grouped or fraction or len(whole) >= _MIN_GROUPED_DIGITS:
         whole = format_count(whole)
     fraction = fraction.ljust(style.decimals, "0")
     return f"{sign}{whole}{get_format('DECIMAL_SEPARATOR')}{fraction}" if fraction else sign + whole
@@ -261,7 +264,7 @@ def format_percent(share: Decimal) -> str:
 def format_compact(digits: str, style: NumberStyle = PLAIN) -> str:
     """Write a number of an axis: one of many digits in the language's short form, ``5 bn``."""
     number = Decimal(digits)
-    if not _COMPACT.start <= abs(number) < _COMPACT.stop:
+    if style.is_bare or not _COMPACT.start <= abs(number) < _COMPACT.stop:
         return format_number(digits, style)
     text = babel.numbers.format_compact_decimal(number, fraction_digits=2, locale=find_locale())
     # Babel's decimal separator is not Django's in Arabic.

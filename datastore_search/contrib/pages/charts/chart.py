@@ -35,7 +35,6 @@ from ..svg import (
     write_text,
 )
 from ..values import (
-    NumberStyle,
     Phrase,
     compose_phrase,
     format_compact,
@@ -182,7 +181,7 @@ class Drawing(ABC):
     def write_scale(self, scale: _Scale) -> Iterator[tuple[int, float, str]]:
         """Write the numbers of the scale, the last one with the unit."""
         first, last = round(scale.low / scale.step), round(scale.high / scale.step)
-        style = NumberStyle(is_grouped=self.chart.is_additive)
+        style = self.chart.style
         for number in range(first, last + 1):
             size = number * scale.step
             digits = f"{size:.12g}".replace("e+", "e")
@@ -283,7 +282,7 @@ class BarDrawing(Drawing):
             if lanes == 1 and own and not scale.unit:
                 total = Decimal(f"{sum(end - start for _number, start, end in own):.15g}")
                 point = group.points[0] if len(group.points) == 1 else None
-                text = (point or Point(total, is_total=True)).text
+                text = (point or Point(total, style=self.chart.style)).text
                 right = max(scale.place(max(start, end)) for _number, start, end in own)
                 self.room = max(self.room, measure_text(f"\u2002{text}"))
                 self.labels += write_text(write_share(right), y + 11, f"\u2002{text}", "start")

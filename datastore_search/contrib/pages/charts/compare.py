@@ -19,7 +19,7 @@ from ...analysis.aggregates import AggregateQuery, Metric, read_aggregate
 from ...analysis.comparison import Compare
 from ...analysis.errors import TooManyChartGroups
 from ...analysis.groups import GroupBy
-from ..columns import KEY_NAME, Column, FacetKind, count_most
+from ..columns import Column, FacetKind, count_most
 from ..drawings import Option
 from ..question import QueryString
 from ..records import parse_record
@@ -143,7 +143,7 @@ class CompareParser(ChartParser):
         sides = [each.column for each in useful if self._is_time(each.column)]
         sides.sort(key=lambda each: not each.type.has_day)
         integers = [each for each in values if each.type.is_integer]
-        sides += [each for each in integers if not KEY_NAME.search(each.name)]
+        sides += [each for each in integers if not each.is_key]
         texts = [each.column for each in useful if each.column.type.is_text]
         numbers = self._list_numbers(useful)
         others = [*numbers, *(each.column for each in useful)]  # degrees of places last

@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _, gettext_lazy
 from ....field_types import dump_json
 from ....filters.names import SortKey
 from ....messages.parameters import InvalidParameter
-from ....messages.texts import shorten, show_bidi_controls
+from ....messages.texts import shorten
 from ....search import ConsistentRead, Query
 from ...analysis.aggregates import AggregateQuery, Metric, read_aggregate
 from ...analysis.errors import TooManyChartGroups
@@ -24,6 +24,7 @@ from ...analysis.groups import INTERVALS
 from ..question import Pair
 from ..records import parse_record
 from ..values import (
+    PLAIN,
     Digits,
     NumberStyle,
     Phrase,
@@ -31,7 +32,6 @@ from ..values import (
     format_number,
     format_percent,
     format_period,
-    format_value,
     has_variants,
     join_list,
     mark_text,
@@ -80,15 +80,11 @@ class NegativeShares(InvalidParameter):
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """
-    A figure; of shares of 100%, its ``share`` of the group in per cent.
-
-    A count or a sum ``is_total``: it is not a year, and its digits are grouped.
-    """
+    """A figure; of shares of 100%, its ``share`` of the group in per cent."""
 
     value: Decimal
     is_computed: bool = False
-    is_total: bool = False
+    style: NumberStyle = PLAIN
     share: Decimal | None = None
 
     @property
@@ -99,7 +95,7 @@ class Point:
             # A computed number has a few figures, or is a whole number if that has more.
             decimals = max(0, _MAX_DIGITS - 1 - self.value.adjusted())
             shown = _write(Decimal(f"{self.value:.{decimals}f}"))
-        text = format_number(shorten_number(shown), NumberStyle(is_grouped=self.is_total))
+        text = format_number(shorten_number(shown), self.style)
         return text if self.share is None else f"{text} ({format_percent(self.share)})"
 
     @property
@@ -275,7 +271,7 @@ def add_numbers(numbers: Iterable[Decimal]) -> Decimal:
 def build_point(chart: ChartQuery, value: Decimal | None) -> Point | None:
     if value is None or abs(value) > _MAX_SIZE:
         return None
-    return Point(value, chart.figure in {"avg", "median"}, chart.is_additive)
+    return Point(value, chart.figure in {"avg", "median"}, chart.style)
 
 
 def _build_group(
@@ -447,7 +443,7 @@ def list_values(
             label = format_period(low, by.step)
         else:
             digits = [shorten_number(_write(each)) for each in (low, high) if each is not None]
-            ends = "–".join(map(format_number, digits))
+            ends = "–".join(format_number(each, by.column.style) for each in digits)
             label = ends if high is not None else f"≥ {ends}"
         values[key] = Value(key, label, "", _find_between(by, low, high), (low, high), code=code)
     for key in keys:
@@ -456,7 +452,7 @@ def list_values(
             label, language, column = _("empty"), "", by.column.name
             conditions: tuple[Pair, ...] | None = ((f"empty.{column}", "yes"),)
             if key is not None:
-                text = show_bidi_controls(format_value(by.column.type, key))
+                text = by.column.write(key)
                 most = _MAX_LEGEND_LENGTH if name == "split" else _MAX_LABEL_LENGTH
                 label = shorten(text, most) if text.strip() else dump_json(text)
                 operator = EXACT if by.is_exact or key == "" else "field"

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from decimal import Decimal
 from itertools import islice
+from operator import attrgetter
 from typing import Any
 
 from django.db.models import TextChoices
@@ -20,7 +21,6 @@ from ....messages.texts import show_bidi_controls
 from ...analysis.errors import InvalidChartChoice, UngroupableField, UnsupportedOption
 from ...analysis.groups import INTERVALS, GroupBy
 from ..columns import (
-    KEY_NAME,
     USEFUL_VALUES,
     Column,
     FacetField,
@@ -33,7 +33,7 @@ from ..columns import (
     list_useful,
 )
 from ..question import Pair
-from ..values import Phrase, capitalize_phrase, compose_phrase, join_list, mark_text
+from ..values import NumberStyle, Phrase, capitalize_phrase, compose_phrase, join_list, mark_text
 from .periods import TextPeriods
 
 #: The figures by the names of addresses: the metrics of ``analysis``.
@@ -159,6 +159,11 @@ class ChartQuery:
         return self.figure in {"count", "sum"}
 
     @property
+    def style(self) -> NumberStyle:
+        """How the figures are written: no count or sum is a year."""
+        return self.of.style if self.of and not self.is_additive else NumberStyle(is_grouped=True)
+
+    @property
     def forms(self) -> list[str]:
         """The forms that it can have, the proposed one of figures that add up first, or last."""
         forms: list[str] = [Form.STACKED, Form.SHARES] if self.split and self.is_additive else []
@@ -250,7 +255,7 @@ class ChartParser:
         if figure in {"", "count"}:
             figure, of = "count", None
         elif not of:
-            keys_last = sorted(self.measurable, key=lambda each: bool(KEY_NAME.search(each.name)))
+            keys_last = sorted(self.measurable, key=attrgetter("is_key"))
             of = next((each for each in keys_last if each != by), keys_last[0])
         return self._build(figure, of, by, split, sent)
 
@@ -321,7 +326,7 @@ class ChartParser:
         degrees = list_degree_fields({each.name: each.type.name for each in self.measurable})
         numbers = [e.column for e in fields if e.kind is FacetKind.RANGE]
         numbers = [e for e in numbers if e.type.is_number and not self._is_time(e)]
-        return [e for e in numbers if e.name not in degrees and not KEY_NAME.search(e.name)]
+        return [e for e in numbers if e.name not in degrees and not e.is_key]
 
     def _is_even(self, column: Column) -> bool:
         """Return whether each value, or each step of time, has as many records, within a tenth."""
