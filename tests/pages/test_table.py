@@ -19,7 +19,7 @@ from datastore_search.search import with_consistent_read
 
 from ..builders import make_resource
 from ..files.builders import make_loaded_resource
-from .parsing import extract_text, open_page, parse_table
+from .parsing import extract_text, list_drawn_links, open_page, parse_table
 
 
 def list_headings(page: str) -> dict[str, tuple[str, str, str]]:
@@ -291,6 +291,9 @@ def test_numbers_that_name_something_have_no_separators(
     for name, text in zip(header, [*names, amount], strict=True):
         chart = client.get(f"{path}chart/", {"by": "year", "show": "min", "of": name})
         assert parse_table(chart)[1][:2] == ["1900", text]
+    links = list_drawn_links(client.get(f"{path}chart/", {"by": "ZIP Code"}))
+    address = "../?from.ZIP+Code=90000&to.ZIP+Code=95000&not.ZIP+Code=95000"
+    assert links["90000–95000 · 1"] == address
 
 
 KEYS = [

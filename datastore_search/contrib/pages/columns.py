@@ -256,12 +256,12 @@ USEFUL_VALUES = range(3, 51)
 _KEY_NAME = re.compile(
     r"""
     ^(?!(total|sum|mean|avg|average|min|max|votes?)[_. -])(
-    (.*[_. -])?(id|key|nr|uuid|code|c[óo]digo|fips|isbn|issn|ean|gtin|upc|sku|ssn|npi|siren|siret
-        |insee|plz|postleitzahl|cep|zip|(zip|pin|post|postal|bar)code|t[ée]l([ée](ph|f)on[eo]?)?
-        |phone|fax)[_. ]?[1-9]?|.+[_. -](no|number)\.?|.*(nummer|schlüssel)|field_1
+    (.*[_.: -])?(id|key|nr|uuid|code|c[óo]digo|fips|isbn|issn|ean|gtin|upc|sku|ssn|npi|siren|siret
+        |insee|ags|plz|postleitzahl|cep|cnpj|zip|(zip|pin|post|postal|bar)code|phone|fax
+        |t[ée]l([ée](ph|f)on[eo]?)?)[_. ]?[1-9]?|.+[_. -](no|number)\.?|.+\#|.*(nummer|schlüssel)
     |([fgopu]|geo|geoname|object|user|customer|order|product|person|patient|student|station)id)$
-    |^(_?id|c[óo]digo|mã|mã[ ]số|numéro|số[ ]điện[ ]thoại|(ال)?(رقم|رمز|كود))([_ ]|$)
-    |^cod_|^code[_ ](postal|insee|commune|d[ée]p|r[ée]g)
+    |^(_?id|c[óo]digo|mã|mã[ ]số|numéro|(số[ ])?điện[ ]thoại|(ال)?(رقم|رمز|كود))([_ ]|$)
+    |^c[óo]d[_.]|^code[_ ](postal|insee|commune|epci|d[ée]p|r[ée]g|d[eu][_ ])|^field_1$
     |(?-i:(?<=[a-z])(I[Dd]|Code|Key|Number|No|Nr|Zip)$)
     """,
     re.IGNORECASE | re.VERBOSE,

@@ -502,7 +502,10 @@ def _find_between(by: Grouping, low: Bound, high: Bound) -> tuple[Pair, ...]:
     first, last, other = (f"{each}.{by.column.name}" for each in ("from", "to", "not"))
     if not by.group.interval:
         ends = ((last, high), (other, high)) if high is not None else ()
-        return tuple((name, format_number(_write(end))) for name, end in ((first, low), *ends))
+        style = by.column.style
+        return tuple(
+            (name, format_number(_write(end), style)) for name, end in ((first, low), *ends)
+        )
     # A day is a whole one.
     length = None if by.step == "hour" else _DAY_LENGTH
     ends = (first, low), (last, high - timedelta(microseconds=1))
