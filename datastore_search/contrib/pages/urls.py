@@ -27,9 +27,9 @@ urlpatterns = [
 ckan_urlpatterns = [
     path(address, RedirectView.as_view(url=f"{'../' * address.count('/')}datastore/{page}"))
     for address, page in (
-        ("dataset/<str:name>/resource/<uuid:id>", "%(id)s/"),
-        ("dataset/<str:name>", "?q=%(name)s"),
-        ("organization/<str:name>", "?publisher=%(name)s"),
+        ("dataset/<slug:name>/resource/<uuid:id>", "%(id)s/"),
+        ("dataset/<slug:name>", "?q=%(name)s"),
+        ("organization/<slug:name>", "?publisher=%(name)s"),
         ("dataset", ""),
     )
 ]
