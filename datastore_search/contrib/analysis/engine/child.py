@@ -205,9 +205,10 @@ def _answer(databases: _Databases, request: dict[str, Any], body: bytes) -> byte
     except (duckdb.ConversionException, duckdb.OutOfRangeException):
         kind = "range"
     except (duckdb.Error, TypeError) as error:
-        logger.exception("DuckDB refused a message.")
         # A wrong checksum of a block is an error of no kind.
         is_file = request["do"] == "attach" or type(error) in {duckdb.Error, duckdb.IOException}
+        # Others may have values of records or of a statement in their texts.
+        logger.warning("DuckDB refused a message: %s", error if is_file else type(error).__name__)
         kind = "statement" if not is_file else "file"
         if any(each in str(error) for each in (*_NO_ROOM, databases.folder)):
             kind = "memory"

@@ -23,8 +23,8 @@ def run_load(load_id: int) -> str:
         return "gone"
     try:
         runner.run_load(load)
-    except LoadFailed as failure:  # which the load stores for users
-        logger.info("Load %s of resource %s: %s", load.pk, load.resource_id, failure)
+    except LoadFailed as failure:  # which the load stores for users, with values
+        logger.info("Load %s of resource %s: %s", load.pk, load.resource_id, failure.code)
     return load.state
 
 
