@@ -241,6 +241,17 @@ def test_columns_have_any_name_of_a_field(client: Any, name: str) -> None:
         assert record[name] == "x"
 
 
+@pytest.mark.parametrize("kind", ["date", "timestamp", "timestamptz"])
+def test_moments_may_be_infinite(client: Any, kind: str) -> None:
+    day, time = "9999-12-31", "" if kind == "date" else "T12:00:00.500000"
+    moment = day + time + "+00:00" * (kind == "timestamptz")
+    make_resource(f"at\ninfinity\n-infinity\n{moment}\n", types={"at": kind}, name="times")
+
+    found = [each["at"] for each in read(client, "SELECT at FROM times ORDER BY _id")]
+
+    assert found == ["infinity", "-infinity", moment]
+
+
 def test_it_is_off_unless_a_setting_turns_it_on(settings: Any) -> None:
     settings.DATASTORE_SEARCH_SQL_SEARCH = ""
     config = apps.AnalysisConfig.create("datastore_search.contrib.analysis")

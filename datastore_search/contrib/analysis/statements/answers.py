@@ -243,8 +243,10 @@ def _write(value: Any, output: Output) -> str:
     if isinstance(value, str):
         if output.kind in MOMENTS and "(BC)" in value:
             raise InvalidStatement("failed")
-        if output.kind is Kind.TIMESTAMPTZ:
-            value = f"{value}+00:00"
+        day, _blank, time = value.partition(" ")
+        if output.kind in MOMENTS and time:
+            zone = "+00:00" if output.kind is Kind.TIMESTAMPTZ else ""
+            value = f"{day}T{f'{time:0<15}' if '.' in time else time}{zone}"
         is_number = output.kind in {Kind.DECIMAL, Kind.BIGDECIMAL} and NUMBER.fullmatch(value)
         is_json = output.kind is Kind.OBJECT and field_types[output.type].is_nested
         return value if is_number or (is_json and _is_json(value)) else _dump(value)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from sqlglot import exp
 from sqlglot.errors import OptimizeError
@@ -107,13 +108,17 @@ def translate(
         name: [each for each in listed if id(each) in read] for name, listed in tables.items()
     }
     text = _write(tree)
-    if any(output.kind is Kind.TIMESTAMPTZ for output in outputs):
-        shown = [
-            f"timezone('UTC', #{at})" if output.kind is Kind.TIMESTAMPTZ else f"#{at}"
-            for at, output in enumerate(outputs, 1)
-        ]
+    if any(output.kind in _SHOWN for output in outputs):
+        shown = [_SHOWN.get(output.kind, "#{}").format(at) for at, output in enumerate(outputs, 1)]
         text = f"SELECT {', '.join(shown)} FROM ({text})"
     return Translated(text, ctes, keys, columns, outputs)
+
+
+#: Moments are shown by their texts: Python has no infinite ones.
+_SHOWN: Final = {
+    **dict.fromkeys((Kind.DATE, Kind.TIMESTAMP), "CAST(#{} AS VARCHAR)"),
+    Kind.TIMESTAMPTZ: "CAST(timezone('UTC', #{}) AS VARCHAR)",
+}
 
 
 def _write(node: exp.Expr) -> str:
