@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
+from socket import socket
+from time import sleep
 from typing import Any, NamedTuple
 
 import psycopg
@@ -24,9 +26,11 @@ from datastore_search.contrib.files.models import Load, LoadState
 from datastore_search.database.tables import list_record_tables
 from datastore_search.models import Resource
 from datastore_search.web.tokens import issue_token
+from example_project.management.commands import serve
 
 from ..builders import READING, act, check_error, get_result
 from ..files.builders import fails_with, get_version_id, load_csv, load_text
+from ..files.sources.server import build_answer, run_server
 from .faults import fill_disk, make_read_only, occupy_connections, stop_server, use_small_disk
 from .portals import empty_portal, use_databases
 
@@ -256,6 +260,7 @@ def test_a_database_that_is_read_only_answers_reads_and_refuses_writes(portal: P
                 "message": "The database is read-only at the moment. Nothing was changed."
             }, action
         assert [portal.open_page(path).status_code for path in PAGES] == [200] * 6
+        assert not serve._clean_up()  # which ends nothing that is served
 
     connection.close()
     check_recovered(portal)
@@ -319,6 +324,29 @@ def test_a_write_that_exceeds_a_limit_of_the_role_is_503_and_changes_nothing(
         connection.close()
 
     assert portal.count_records() == 2
+
+
+@pytest.mark.slow
+def test_a_file_may_arrive_later_than_an_idle_session_is_ended(
+    portal: Portal, settings: Any
+) -> None:
+    def answer(client: socket) -> None:
+        sleep(3)
+        client.sendall(build_answer(b"code,text\na,river\n"))
+
+    portal.server.superuser_execute("ALTER ROLE portal SET idle_session_timeout = '1500ms'")
+    connection.close()
+    try:
+        with run_server() as files:
+            settings.DATASTORE_SEARCH_FETCH_PRIVATE_HOSTS = [files.host]
+            files.answers["/a.csv"] = answer
+            load = submit_load(portal.resource, url=files.url("/a.csv"))
+    finally:
+        portal.server.superuser_execute("ALTER ROLE portal RESET idle_session_timeout")
+        connection.close()
+
+    load.refresh_from_db()
+    assert (load.state, load.failure, load.record_count) == (LoadState.READY, None, 1)
 
 
 @pytest.mark.slow

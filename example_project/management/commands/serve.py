@@ -111,10 +111,10 @@ def check_port(port: int) -> None:
 
 
 def _clean_up() -> bool:
-    """Mark or queue again the loads of a killed worker; False if the database is away."""
+    """Mark or queue again the loads of a killed worker; False if the database cannot do it."""
     try:
         call_command("datastore_cleanup", stdout=StringIO())
-    except (InterfaceError, OperationalError):
+    except (CommandError, InterfaceError, OperationalError):  # read-only, full, or away
         return False
     finally:
         connection.close()

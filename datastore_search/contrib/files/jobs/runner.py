@@ -126,15 +126,24 @@ def _read_and_publish(path: Path | None, monitor: JobMonitor) -> None:
     with create_working_folder() as folder:
         sent = path or load.file or load.url
         source = copy_source(sent, folder, report_progress=monitor.report_progress)
+        _replace_lost_connection()
         load.checksum = source.checksum
         load.save(update_fields=["checksum"])
         if not is_unchanged(load, options):
             name = load.source if path or load.file else source.name
             with open_table(source.path, options, name=name, interrupter=monitor) as table:
+                _replace_lost_connection()
                 publish_table(load, table, options, monitor)
             return
     load.finished_at = timezone.now()
     monitor.enter_state(LoadState.UNCHANGED)
+
+
+def _replace_lost_connection() -> None:
+    """Close a connection that was idle until something ended it; Django opens another."""
+    connection = connections[router.db_for_write(Load)]
+    if not connection.in_atomic_block and not connection.is_usable():
+        connection.close()
 
 
 class _Monitor(Interrupter, ABC):
