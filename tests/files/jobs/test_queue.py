@@ -382,14 +382,19 @@ def test_an_abandoned_load_is_failed_and_a_queued_one_is_not(
     resource: Resource, state: LoadState
 ) -> None:
     values = {"resource": resource, "source": "x"}
-    abandoned = Load.objects.create(state=state, started_at=timezone.now(), **values)
+    now = timezone.now()
+    abandoned = Load.objects.create(state=state, started_at=now, **values)
+    cancelled = Load.objects.create(state=state, started_at=now, cancel_requested_at=now, **values)
     queued = Load.objects.create(state=LoadState.QUEUED, **values)
     draft = Load.objects.create(state=LoadState.DRAFT, **values)
 
     clean_up_loads()
 
-    states = [Load.objects.get(pk=load.pk).state for load in (abandoned, queued, draft)]
-    assert states == [LoadState.FAILED, LoadState.QUEUED, LoadState.DRAFT]
+    loads = (abandoned, cancelled, queued, draft)
+    states = [Load.objects.get(pk=load.pk).state for load in loads]
+    assert states == [
+        LoadState.FAILED, LoadState.CANCELLED, LoadState.QUEUED, LoadState.DRAFT,
+    ]  # fmt: skip
     assert Load.objects.get(pk=abandoned.pk).error == str(LoadFailed("load.interrupted"))
 
 

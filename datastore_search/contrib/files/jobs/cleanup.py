@@ -167,13 +167,12 @@ def clean_up_loads(resource: Resource | None = None) -> int:
 
 
 def mark_interrupted_loads(loads: QuerySet[Load]) -> int:
-    """Mark loads as failed whose process is gone; return how many of their tables are dropped."""
+    """Mark loads as over whose process is gone; return how many of their tables are dropped."""
     connection = connections[router.db_for_write(Load)]
     dropped = 0
     for load in loads.exclude(state__in=FINISHED).exclude(_NOT_STARTED):
-        if not is_running(connection, load.pk) and mark_failed(
-            load, LoadFailed("load.interrupted")
-        ):
+        failure = LoadFailed("load.cancelled" if load.cancel_requested_at else "load.interrupted")
+        if not is_running(connection, load.pk) and mark_failed(load, failure):
             with suppress(Error):  # the next clean-up drops them
                 dropped += _discard_tables(connection, load)
     return dropped
