@@ -75,6 +75,34 @@ def gauges(client: Client, token: str) -> dict[str, Any]:
 # Datasets -----------------------------------------------------------------------------------------
 
 
+def test_datasets_are_found_and_counted_by_the_formats_of_their_resources(
+    client: Client, token: str
+) -> None:
+    table = make_listed_resource("table")
+    resources = [{"url": f"http://x.org/{name}"} for name in ("g.pdf", "h.pdf", "i.zip", "j")]
+    run(client, "package_create", {"name": "papers", "resources": resources}, token)
+    run(client, "package_create", {"name": "empty"}, token)
+
+    def find(action: str, **sent: str) -> Any:
+        return get_result(client.get(f"/api/3/action/{action}", sent))
+
+    for query, names in (
+        ("res_format:pdf", ["papers"]),
+        ("res_format:(CSV OR PDF)", ["papers", table.name]),
+        ("res_format:CSV", [table.name]),
+        ("-res_format:CSV", ["empty", "papers"]),
+        ("-res_format:*", ["empty"]),
+        ("res_format:ZI%", []),
+    ):
+        found = find("package_search", fq=query, sort="name asc")["results"]
+        assert [each["name"] for each in found] == names, query
+    facets = find("package_search", **{"facet.field": "res_format"})["facets"]
+    assert facets == {"res_format": {"CSV": 1, "PDF": 1, "ZIP": 1}}
+    assert find("format_autocomplete", q="p") == ["pdf", "zip"]
+    assert find("resource_search", query="format:pdf")["count"] == 2
+    assert find("resource_search", query="format:csv")["count"] == 1
+
+
 def test_a_dataset_is_shown_with_all_that_was_sent(client: Client, token: str) -> None:
     sent = {
         "name": "gauges",

@@ -324,7 +324,7 @@ def _package_search(call: _Call) -> Answer:
         dict.fromkeys(parameters.get("facet_field", ())) if parameters.get("facet", True) else ()
     )
     facets = {
-        name: [each for each in datasets.count_facet(name, limit, count) if each.count >= least]
+        name: [each for each in datasets.count_facet(name, limit) if each.count >= least]
         for name in names
     }
     results, addresses = call.describe(page), ResourceAddresses(call.request)
@@ -681,7 +681,7 @@ class FormatParameters(ActionParameters):
 @_reads(FormatParameters, _("List the formats of resources that contain a text."))
 def _format_autocomplete(call: _Call) -> Answer:
     part, datasets = call.parameters["q"].casefold(), call.open_datasets()
-    facets = datasets.count_facet("res_format", MAX_FACET_VALUES, datasets.resources.count())
+    facets = datasets.count_facet("res_format", MAX_FACET_VALUES)
     names = [each.name.lower() for each in facets if part in each.name.lower()]
     return Answer(names[call.bound(MAX_FACET_VALUES)], public=True)
 

@@ -16,7 +16,7 @@ from django.db.models import Case, F, Func, Max, Min, OuterRef, Q, Subquery, Tex
 from django.db.models.expressions import Combinable, OrderBy
 from django.db.models.fields.json import KeyTextTransform, KeyTransform
 from django.db.models.functions import Cast, Coalesce, Lower, NullIf, StrIndex, Upper
-from django.db.models.lookups import GreaterThan, IContains
+from django.db.models.lookups import Exact, GreaterThan, IContains, IExact
 from django.utils.translation import get_language
 
 from ...database.statements import fetch_value
@@ -58,9 +58,16 @@ def match_text(name: str, part: str, owner: str = "") -> Q:
     return condition | ~Q(**{f"{owner}translations": {}}) & translated
 
 
-def match_format(text: str) -> Q:
-    """Match all resources by the format of their files, or none."""
-    return _match_constant(FORMAT.casefold(), text)
+def read_format(members: str = "dataset__members") -> Combinable:
+    """Read the format of the file of a resource, as ``describe_resource`` writes it."""
+    sent = Coalesce(KeyTextTransform("format", members), Value(""), output_field=TextField())
+    unsent = When(**{f"{members}__isnull": True}, then=Value(FORMAT))
+    return Case(unsent, default=sent, output_field=TextField())
+
+
+def match_format(text: str, members: str = "dataset__members") -> Q:
+    named = read_format(members)
+    return ~Q(Exact(named, "")) if text == "*" else Q(IExact(named, text))
 
 
 # Datasets -----------------------------------------------------------------------------------------
@@ -232,8 +239,9 @@ def build_fields(readable: Readable) -> Fields:
         return match_text(name, part, owner) | readable.match_parts(match_text(name, part))
 
     def match_file(text: str) -> Q:
-        is_empty = Q(is_public=True) & ~readable.match_parts(EVERYTHING)
-        return match_format(text) & ~readable.of_portal(is_empty)
+        found = match_format(text, readable.of_dataset("members"))
+        found &= ~readable.of_portal(Q(resource=None))
+        return found | readable.match_parts(match_format(text))
 
     def match_access(private: str, text: str) -> Q:
         if text == "*":

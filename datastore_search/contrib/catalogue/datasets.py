@@ -50,8 +50,8 @@ from .conditions import (
     match_tag,
     match_word,
     order_datasets,
+    read_format,
 )
-from .descriptions import FORMAT
 from .models import (
     Dataset,
     DatasetPosition,
@@ -301,7 +301,7 @@ class Datasets:
             pk: DatasetPosition(home or str(pk), numbers.get(pk, 0)) for pk, home in homes.items()
         }
 
-    def count_facet(self, name: str, limit: int, total: int) -> list[FacetValue]:
+    def count_facet(self, name: str, limit: int) -> list[FacetValue]:
         """Count the ``limit`` most frequent values; an unknown facet has none."""
         facets: Sequence[FacetValue] = []
         if name == "tags":
@@ -314,9 +314,13 @@ class Datasets:
             licensed = self._described.exclude(license="").values_list("license")
             facets = [FacetValue(each, each, n) for each, n in licensed.annotate(n=Count("pk"))]
         elif name == "res_format":
+            home: Combinable = F("pk")
+            found = self.rows
             if self._readable.has_portal_datasets:
-                total = self.matching(f"res_format:{FORMAT}", "").rows.count()
-            facets = [FacetValue(FORMAT, FORMAT, total)] if total else []
+                home = Coalesce("dataset__part_of", "dataset__pk")
+                found = self.listed.alias(home=home).filter(home__in=found.values("pk"))
+            formats = found.values_list(read_format()).annotate(n=Count(home, distinct=True))
+            facets = [FacetValue(each, each, n) for each, n in formats if each]
         return sorted(facets, key=lambda facet: (-facet.count, facet.name))[:limit]
 
     def list_organizations(self) -> list[Counted[Organization]]:
@@ -377,7 +381,7 @@ def count_facets(
     """Count the ``limit`` most frequent values of facets, anew when the datasets have changed."""
     key = datasets.read_state(), reader.pk, names, limit
     if (counted := _facets.get(key)) is None:
-        counted = [datasets.count_facet(name, limit, 0) for name in names]
+        counted = [datasets.count_facet(name, limit) for name in names]
         _facets.add(key, counted)
     return counted
 
