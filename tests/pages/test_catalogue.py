@@ -12,7 +12,14 @@ from lxml.html import document_fromstring
 from datastore_search.contrib.catalogue.models import Dataset
 from datastore_search.models import Field, Resource
 
-from ..builders import make_listed_resource, make_resource, make_user
+from ..builders import (
+    act,
+    get_result,
+    make_listed_resource,
+    make_resource,
+    make_user,
+    make_writer_token,
+)
 from .parsing import extract_text, open_page
 
 PATH = "/en/datastore/"
@@ -246,3 +253,19 @@ def test_addresses_of_ckan_lead_to_the_pages(
         assert response.status_code == 200
         assert response.wsgi_request.get_full_path() == page
         assert f"{home}{lakes.pk}/" in response.content.decode()
+
+
+def test_only_a_known_format_is_a_fact_of_a_link(client: Client, no_resource: None) -> None:
+    resources = [{"url": "http://x.org/a.pdf"}, {"url": "http://x.org/b"}]
+    get_result(
+        act(
+            client,
+            "package_create",
+            {"name": "papers", "resources": resources},
+            make_writer_token(),
+        )
+    )
+
+    page = client.get("/en/datastore/").content.decode()
+
+    assert (page.count("<bdi>PDF</bdi>"), page.count("<bdi></bdi>")) == (1, 0)
