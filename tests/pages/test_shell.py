@@ -15,6 +15,7 @@ import pytest
 from django.contrib.auth.models import AnonymousUser
 from django.contrib.staticfiles import finders
 from django.test import Client, RequestFactory
+from django.test.utils import override_script_prefix
 from selenium.webdriver import Chrome
 
 from datastore_search.contrib.pages.checks import check_base_template
@@ -100,6 +101,33 @@ def test_a_page_links_to_itself_in_the_languages_of_the_app(
     assert {*links} == {"ar", "de", "en", "es", "fr", "pt-br", "vi"}
     assert links["vi"] == (f"/vi/datastore/{resource.pk}/", "Tiếng Việt")
     assert "<summary>British English</summary>" in response.content.decode()
+
+
+def test_the_links_of_a_portal_below_a_prefix_lead_to_it(
+    client: Client, resource: Resource
+) -> None:
+    path = f"/en/datastore/{resource.pk}/"
+    with override_script_prefix("/data/"):  # which the test client does not set
+        response = client.get(path, {"q": "river"}, SCRIPT_NAME="/data")
+
+    assert list_language_links(response)["vi"][0] == f"/data/vi/datastore/{resource.pk}/?q=river"
+    assert f'href="/data/en/admin/login/?next=/data{path}%3Fq%3Driver"' in (
+        response.content.decode().replace("%2F", "/")
+    )
+
+
+@pytest.mark.parametrize(
+    ("address", "is_linked"), [("https://login.example.org/", True), ("/nowhere/", False)]
+)
+def test_a_page_links_to_a_sign_in_page_that_there_is(
+    client: Client, resource: Resource, settings: Any, address: str, is_linked: bool
+) -> None:
+    settings.LOGIN_URL = address
+
+    page = client.get("/en/datastore/").content.decode()
+
+    assert ("Sign in" in page) is is_linked
+    assert (f'href="{address}' in page) is is_linked
 
 
 @pytest.mark.parametrize(

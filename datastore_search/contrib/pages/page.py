@@ -123,7 +123,8 @@ def build_shell(request: HttpRequest, language: str, parameters: Iterable[Pair])
     link to the present language is empty.
     """
     parameters = tuple(parameters)
-    path = f"{get_script_prefix()}{request.path_info.removeprefix('/')}"
+    # Resolvers know no prefix; what they reverse has it.
+    path = request.path_info
     addresses = {code: translate_url(path, code) for code in choose_language_codes(language)}
     languages = [
         {
@@ -156,7 +157,8 @@ def find_sign_in_address(return_address: str) -> str:
     """Find the portal's sign-in page, which leads back; empty if ``LOGIN_URL`` leads nowhere."""
     try:
         address = resolve_url(settings.LOGIN_URL)
-        resolve(urlsplit(address).path)
+        if not (parts := urlsplit(address)).netloc:  # that of another host is taken as it is
+            resolve(parts.path.removeprefix(get_script_prefix()[:-1]))
     except (NoReverseMatch, Resolver404):
         return ""
     return add_query_string(address, [(REDIRECT_FIELD_NAME, return_address)])
