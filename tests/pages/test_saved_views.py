@@ -498,6 +498,16 @@ def test_any_question_can_be_saved_and_shown(
 # The admin ----------------------------------------------------------------------------------------
 
 
+def test_what_is_saved_of_a_chart_is_written_once(client: Client, cities: Resource) -> None:
+    client.force_login(make_user("staff", is_staff=True, is_superuser=True))
+    query = "field.city=Vinh&show=sum&of=people&by=city"
+
+    page = client.get(f"/en/datastore/{cities.pk}/chart/?{query}").content.decode()
+
+    (link,) = re.findall(r'<a href="([^"]*)">Save this view</a>', page)
+    assert parse_qs(urlsplit(unescape(link)).query)["query"] == [query]
+
+
 def test_staff_save_what_a_page_shows(client: Client, cities: Resource) -> None:
     client.force_login(make_user("staff", is_staff=True, is_superuser=True))
     html = open_page(client, cities, {"field.city": "Vinh", "sort": "people desc"})

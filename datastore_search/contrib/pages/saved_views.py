@@ -186,6 +186,7 @@ def find_save_address(question: PageQuestion, page: str) -> str:
         return ""
     # Readers of each language see the view.
     own = [pair for pair in list_sent(question) if pair[0] in VIEW_TYPES[types[0]].own]
-    shared = [pair for pair in list_shared_parameters(question.query) if pair[0] != "page"]
-    initial = [("view_type", types[0]), ("query", urlencode([*shared, *own]))]
+    pairs = dict.fromkeys([*list_shared_parameters(question.query), *own])  # which may have its own
+    query = urlencode([pair for pair in pairs if pair[0] != "page"])
+    initial = [("view_type", types[0]), ("query", query)]
     return f"{add_query_string(path, initial)}#saved_views-group"
