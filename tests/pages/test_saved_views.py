@@ -533,9 +533,11 @@ def test_staff_save_what_a_page_shows(client: Client, cities: Resource) -> None:
             value = each[name].value()
             if value is not None and value is not False:
                 sent[each[name].html_name] = value
+    refused = client.post(address, sent)
     sent[proposed["title"].html_name] = "Vinh alone"
     saved = client.post(address, sent)
 
+    assert "This field is required." in refused.content.decode()  # a view is not lost in silence
     assert saved.status_code == 302, saved.context and saved.context["errors"]
     view = SavedView.objects.get()
     assert (view.title, view.view_type) == ("Vinh alone", "datatables_view")

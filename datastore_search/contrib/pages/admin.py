@@ -24,6 +24,10 @@ class SavedViewForm(forms.ModelForm):
         names = dict.fromkeys((*VIEW_TYPES, self.instance.view_type))
         self.fields["view_type"].widget = forms.Select(choices=[(name, name) for name in names])
 
+    def has_changed(self) -> bool:
+        # A proposed view that still lacks its title is refused, not left out.
+        return super().has_changed() or (self.instance._state.adding and bool(self.initial))
+
 
 class SavedViewFormSet(LabelledFormSet):
     #: The values of new views.
