@@ -120,6 +120,18 @@ def test_staff_make_preview_load_and_describe_a_table(
 
 
 @pytest.mark.slow
+def test_the_name_that_a_title_proposes_keeps_its_letters(browser: Chrome, base: str) -> None:
+    log_in(browser, base, "en")
+    browser.get(f"{base}/en/admin/datastore_search/resource/add/")
+
+    browser.find_element(By.NAME, "title").send_keys("Số liệu đất Đắk Lắk: Größe, Łódź")
+
+    name = browser.find_element(By.NAME, "name").get_attribute("value")
+    assert name == "so-lieu-dat-dak-lak-grosse-lodz"
+    assert list_console_errors(browser) == []
+
+
+@pytest.mark.slow
 def test_a_load_is_watched_until_it_is_ready(
     browser: Chrome, base: str, tmp_path: Path, waiting: list[Callable[[], None]]
 ) -> None:

@@ -145,7 +145,8 @@ class ResourceAdmin(ResourcePermissions, ViewableAdmin):
 
     @property
     def media(self) -> forms.Media:
-        return sum((part.media for part in parts.values()), super().media)
+        own = forms.Media(js=("admin/js/urlify.js", "datastore_search/names.js"))
+        return sum((part.media for part in parts.values()), super().media + own)
 
     @_limit_lock_waits
     def translation_view(
