@@ -313,7 +313,7 @@ AMOUNTS = [
         "cod",
         "field_10",
     ),
-    *("population", "Anzahl", "Numero de casos", "code_lines", "price"),
+    *("population", "Anzahl", "Numero de casos", "cases_number", "code_lines", "price"),
 ]
 
 

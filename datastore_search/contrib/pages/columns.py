@@ -258,8 +258,8 @@ _KEY_NAME = re.compile(
     ^(?!(total|sum|mean|avg|average|min|max|votes?)[_. -])(
     (.*[_.: -])?(id|key|nr|uuid|code|c[óo]digo|fips|isbn|issn|ean|gtin|upc|sku|ssn|npi|siren|siret
         |insee|ags|plz|postleitzahl|cep|cnpj|zip|(zip|pin|post|postal|bar)code|phone|fax
-        |t[ée]l([ée](ph|f)on[eo]?)?)[_. ]?[1-9]?|.+[_. -](no|number)\.?|.+\#|.*(nummer|schlüssel)
-    |([fgopu]|geo|geoname|object|user|customer|order|product|person|patient|student|station)id)$
+        |t[ée]l([ée](ph|f)on[eo]?)?)[_. ]?[1-9]?|.+\#|.+(?<![a-rt-z]s)[_. -](no|number)\.?
+    |.*(nummer|schlüssel)|([fgopu]|geo|geoname|object|user|customer|order|product|person|patient|station)id)$
     |^(_?id|c[óo]digo|mã|mã[ ]số|numéro|(số[ ])?điện[ ]thoại|(ال)?(رقم|رمز|كود))([_ ]|$)
     |^c[óo]d[_.]|^code[_ ](postal|insee|commune|epci|d[ée]p|r[ée]g|d[eu][_ ])|^field_1$
     |(?-i:(?<=[a-z])(I[Dd]|Code|Key|Number|No|Nr|Zip)$)
@@ -272,7 +272,7 @@ _YEARS, _NAMED_YEARS = range(1800, 2101), range(1000, 2101)
 #: Names of fields whose numbers are years, or days and months without separators.
 _YEAR_NAME = re.compile(
     r"^(year|jahr|ann[ée]e|a[ñn]o|năm|سنة|(.*(?<!to)[_ ])?date|yyyy_?mm(_?dd)?|year_?month)$"
-    r"|^year[_ ](of|built)|(birth|death|model|fiscal|school|end)[_ ]?year$|(bau|geburts)jahr$",
+    r"|^year[_ ](of|built)|^(birth|death|model|fiscal|school|end)[_ ]?year$|(bau|geburts)jahr$",
     re.IGNORECASE,
 )
 
