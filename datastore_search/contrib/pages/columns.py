@@ -260,7 +260,7 @@ _KEY_NAME = re.compile(
         |insee|ags|plz|postleitzahl|cep|cnpj|zip|(zip|pin|post|postal|bar)code|phone|fax
         |t[ée]l([ée](ph|f)on[eo]?)?)[_. ]?[1-9]?|.+\#|.+(?<![a-rt-z]s)[_. -](no|number)\.?
     |.*(nummer|schlüssel)|([fgopu]|geo|geoname|object|user|customer|order|product|person|patient|station)id)$
-    |^(_?id|c[óo]digo|mã|mã[ ]số|numéro|(số[ ])?điện[ ]thoại|(ال)?(رقم|رمز|كود))([_ ]|$)
+    |^(_?id|c[óo]digo|mã(?![ ]lực)|numéro|(số[ ])?điện[ ]thoại|(ال)?(رقم|رمز|كود))([_ ]|$)
     |^c[óo]d[_.]|^code[_ ](postal|insee|commune|epci|d[ée]p|r[ée]g|d[eu][_ ])|^field_1$
     |(?-i:(?<=[a-z])(I[Dd]|Code|Key|Number|No|Nr|Zip)$)
     """,
