@@ -414,6 +414,14 @@ def test_what_was_proposed_goes_when_the_question_changes(client: Client, db: No
     assert re.search("by day, per (month|day), split by kind</bdi></h2>", asked.content.decode())
 
 
+def test_the_years_that_are_the_key_of_the_records_are_an_axis(client: Client, db: None) -> None:
+    rows = "".join(f"{1950 + n},{n * 37 % 41}\n" for n in range(40))
+    resource = make_loaded_resource(f"year,amount\n{rows}")
+    Resource.objects.filter(pk=resource.pk).update(primary_key=["year"])
+
+    assert "<h2><bdi>Mean of amount by year</bdi></h2>" in open_chart(client, resource).text
+
+
 def test_the_series_of_years_are_in_their_order(client: Client, db: None) -> None:
     resource = make_table("kind,year", lambda n: f"k{n % 2}", lambda n: 2020 + n * 7 % 10 // 3)
 

@@ -314,6 +314,7 @@ AMOUNTS = [
         "field_10",
     ),
     *("population", "Anzahl", "Numero de casos", "cases_number", "code_lines", "price"),
+    *("Guests #", "TotalNumber", "CasesNumber", "الرقم القياسي", "رقم الأعمال"),
 ]
 
 

@@ -258,11 +258,13 @@ _KEY_NAME = re.compile(
     ^(?!(total|sum|mean|avg|average|min|max|votes?)[_. -])(
     (.*[_.: -])?(id|key|nr|uuid|code|c[óo]digo|fips|isbn|issn|ean|gtin|upc|sku|ssn|npi|siren|siret
         |insee|ags|plz|postleitzahl|cep|cnpj|zip|(zip|pin|post|postal|bar)code|phone|fax
-        |t[ée]l([ée](ph|f)on[eo]?)?)[_. ]?[1-9]?|.+\#|.+(?<![a-rt-z]s)[_. -](no|number)\.?
+        |t[ée]l([ée](ph|f)on[eo]?)?)[_. ]?[1-9]?
+    |.+(?<![a-rt-z]s)(?<![a-rt-z]s[_. -])(\#|[_. -](no|number)\.?)
     |.*(nummer|schlüssel)|([fgopu]|geo|geoname|object|user|customer|order|product|person|patient|station)id)$
-    |^(_?id|c[óo]digo|mã(?![ ]lực)|numéro|(số[ ])?điện[ ]thoại|(ال)?(رقم|رمز|كود))([_ ]|$)
+    |^(_?id|c[óo]digo|mã(?![ ]lực)|numéro|(số[ ])?điện[ ]thoại)([_ ]|$)
+    |^(ال)?(رقم(?![ ]ال(قياسي|أعمال|معاملات))|رمز|كود)([_ ]|$)
     |^c[óo]d[_.]|^code[_ ](postal|insee|commune|epci|d[ée]p|r[ée]g|d[eu][_ ])|^field_1$
-    |(?-i:(?<=[a-z])(I[Dd]|Code|Key|Number|No|Nr|Zip)$)
+    |(?-i:(?<=[a-z])(I[Dd]|Code|Key|(?<![a-rt-z]s)(?<!otal)(Number|No)|Nr|Zip)$)
     """,
     re.IGNORECASE | re.VERBOSE,
 )
@@ -392,10 +394,12 @@ def is_skewed(column: Column, profile: Mapping[str, Any] | None) -> bool:
 
 def is_year(column: Column, profile: Mapping[str, Any] | None) -> bool:
     """Return whether a field has years; by its name also such as ``1900.0``."""
-    is_number = not column.is_key and (column.type.is_integer or column.style.is_bare)
-    years = _NAMED_YEARS if column.style.is_bare else _YEARS
+    if _KEY_NAME.search(column.name):  # the key of the records may be a year
+        return False
+    is_named = column.type.is_number and bool(_YEAR_NAME.search(column.name))
+    years = _NAMED_YEARS if is_named else _YEARS
     ends = (Decimal(str((profile or {}).get(end, 0))) for end in ("min", "max"))
-    return is_number and all(end in years for end in ends)
+    return (column.type.is_integer or is_named) and all(end in years for end in ends)
 
 
 def list_useful(fields: Sequence[FacetField], profiles: Profiles) -> list[FacetField]:
