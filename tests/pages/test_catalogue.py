@@ -244,6 +244,7 @@ def test_addresses_of_ckan_lead_to_the_pages(
 
     for address, page in (
         ("dataset", home),
+        ("dataset/?q=hue&sort=name+asc", f"{home}?q=hue&sort=name+asc"),
         ("dataset/lakes-of-hue", f"{home}?q=lakes-of-hue"),
         (f"dataset/{lakes.pk}", f"{home}?q={lakes.pk}"),
         (f"dataset/any/resource/{lakes.pk}", f"{home}{lakes.pk}/"),

@@ -25,12 +25,18 @@ urlpatterns = [
 #: The addresses of CKAN's pages, for a portal without pages of its own there: the page that they
 #: lead to checks what the user may see.
 ckan_urlpatterns = [
-    path(address, RedirectView.as_view(url=f"{'../' * address.count('/')}datastore/{page}"))
+    path(
+        address,
+        RedirectView.as_view(
+            url=f"{'../' * address.count('/')}datastore/{page}", query_string=not page
+        ),
+    )
     for address, page in (
         ("dataset/<slug:name>/resource/<uuid:id>", "%(id)s/"),
         ("dataset/<slug:name>", "?q=%(name)s"),
         ("organization/<slug:name>", "?publisher=%(name)s"),
         ("dataset", ""),
+        ("dataset/", ""),
     )
 ]
 if apps.is_installed("datastore_search.contrib.catalogue"):
