@@ -440,6 +440,7 @@ PORTAL_PAGES = {"home", "schema", "swagger-ui", "set_language"}
 INCLUDED = {
     "admin",
     "datastore_search",
+    "datastore_search_ckan",
     "datastore_search_health",
     "datastore_search_mcp",
     "datastore_search_metrics",

@@ -252,7 +252,8 @@ MAX_CATEGORIES = 1_000
 #: Values of a category that is offered before others, counting none as one.
 USEFUL_VALUES = range(3, 51)
 
-#: Names of fields that identify records, places or things; *No* and *Number* alone may be amounts.
+#: Names of fields that identify records, places or things.  *No* and *Number* are amounts when they
+#: stand alone, or after a plural: *guests no*.
 _KEY_NAME = re.compile(
     r"""
     ^(?!(total|sum|mean|avg|average|min|max|votes?)[_. -])(

@@ -30,6 +30,7 @@ ckan_urlpatterns = [
         RedirectView.as_view(
             url=f"{'../' * address.count('/')}datastore/{page}", query_string=not page
         ),
+        name="datastore_search_ckan",
     )
     for address, page in (
         ("dataset/<slug:name>/resource/<uuid:id>", "%(id)s/"),
