@@ -135,6 +135,22 @@ def test_only_what_a_user_may_read_is_read(client: Any, guardian: None) -> None:
         assert read(client, f'SELECT count(*) FROM "{name}"', make_token(user)) == [{"count": 3}]
 
 
+@pytest.mark.parametrize(
+    ("given", "read_as", "is_found"),
+    [("Latest", "latest", True), ("W", '"w"', True), ('"W"', '"W"', True), ('"W"', "w", False)],
+)
+def test_names_of_a_with_are_compared_as_in_postgresql(
+    client: Any, given: str, read_as: str, is_found: bool
+) -> None:
+    make_resource(CSV, name="people")
+    sql = f"WITH {given} AS (SELECT * FROM people) SELECT count(*) FROM {read_as}"
+
+    if is_found:
+        assert read(client, sql) == [{"count": 3}]
+    else:
+        check_error(send(client, sql), 404)
+
+
 def test_a_deleted_resource_is_not_found(client: Any) -> None:
     make_resource(CSV, name="people")
     resource = make_resource(CSV, name="gone")

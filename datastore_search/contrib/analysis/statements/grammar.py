@@ -299,17 +299,18 @@ def _measure(node: exp.Expr, sizes: dict[int, int]) -> int:
 def find_cte(table: exp.Table) -> exp.CTE | None:
     """Find the WITH that a name stands for; one may not have its own name."""
     child: exp.Expr = table
+    name = encode(table.this)
     while (parent := child.parent) is not None:
         given = parent.args.get("with_")
         ctes: list[exp.CTE] = []
         if isinstance(parent, exp.With):
             ctes = parent.expressions[: parent.expressions.index(child) + 1]
-            if ctes[-1].alias == table.name:
+            if encode(ctes[-1].args["alias"].this) == name:
                 raise InvalidStatement("unsupported", word=f"WITH {table.name}")
         elif given is not None and child is not given:
             ctes = given.expressions
         for cte in ctes:
-            if cte.alias == table.name:
+            if encode(cte.args["alias"].this) == name:
                 return cte
         child = parent
     return None
@@ -317,6 +318,10 @@ def find_cte(table: exp.Table) -> exp.CTE | None:
 
 _MARK = "^"
 _CODED = re.compile(r"\^(?:\{([0-9a-f]+)\}|(.))", re.DOTALL)
+
+
+def encode(identifier: exp.Expr) -> str:
+    return encode_name(identifier.name, is_quoted=bool(identifier.args.get("quoted")))
 
 
 def encode_name(name: str, *, is_quoted: bool = True) -> str:

@@ -20,7 +20,7 @@ from sqlglot.schema import MappingSchema
 from ....field_types import JSON, NUMERIC, TEXT, field_types
 from .errors import InvalidStatement
 from .functions import find_function
-from .grammar import MAX_TABLES, decode_name, encode_name, find_cte, list_tables
+from .grammar import MAX_TABLES, decode_name, encode, encode_name, find_cte, list_tables
 from .rewriting import name_texts, rewrite
 from .types import KINDS, OPAQUE, TableColumn, Tables, annotate, get_kind, get_stored, has_texts
 
@@ -57,11 +57,7 @@ def list_names(tree: exp.Query) -> list[str]:
 
 
 def _read_name(identifier: exp.Expr) -> str:
-    return decode_name(_encode(identifier))
-
-
-def _encode(identifier: exp.Expr) -> str:
-    return encode_name(identifier.name, is_quoted=bool(identifier.args.get("quoted")))
+    return decode_name(encode(identifier))
 
 
 def translate(
@@ -79,7 +75,7 @@ def translate(
         table.this.meta["is_key"] = True
     for node in [*tree.find_all(exp.Identifier)]:
         if not node.meta.get("is_key"):
-            node.set("this", _encode(node))
+            node.set("this", encode(node))
             node.set("quoted", True)
     schema = {
         keys[name]: {encode_name(each.name): each for each in columns}
