@@ -48,6 +48,7 @@ from datastore_search.database.tables import list_record_tables
 from datastore_search.models import Resource
 
 from ...processes import DATABASE, wait_until
+from ...test_logging import collect_lines
 from ..builders import fails_with, list_files, make_loaded_resource
 
 pytestmark = pytest.mark.usefixtures("no_tables_of_others")
@@ -567,3 +568,20 @@ def test_deleting_a_resource_deletes_its_uploads(committed: Resource, uploads: P
     committed.delete()
 
     assert list_files(uploads) == []
+
+
+def test_no_line_of_the_log_has_a_value_of_a_file(
+    resource: Resource, django_capture_on_commit_callbacks: Any
+) -> None:
+    file = build_upload(b"n\nzqsecret\n")
+    options = LoadOptions(types={"n": "int4"}, drop_missing_fields=True)
+    with (
+        collect_lines("datastore_search") as lines,
+        django_capture_on_commit_callbacks(execute=True),
+    ):
+        load = submit_load(resource, file=file, options=options)
+
+    load.refresh_from_db()
+    assert "zqsecret" in load.error
+    assert "load." in "".join(lines)
+    assert "zqsecret" not in "".join(lines)
