@@ -177,7 +177,7 @@ def test_the_admin_makes_loads_and_deletes_a_resource(boss: Client, uploads: Pat
     assert LogEntry.objects.filter(user__username="boss").count() == 3  # added, loaded, deleted
 
 
-def test_a_deleted_user_is_a_member_of_nothing() -> None:
+def test_a_deleted_user_is_a_member_of_nothing(portal: None) -> None:
     row = MemberGroup.objects.create(pk="hue", name="hue")
     users = [make_user(name) for name in ("stays", "goes")]
     Membership.objects.bulk_create(Membership(group=row, user_id=each.pk) for each in users)
