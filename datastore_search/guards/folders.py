@@ -67,27 +67,34 @@ def delete_abandoned_folders() -> int:
 STRAY_AFTER = timedelta(hours=1)
 
 
+def _list_files(folder: str) -> set[str] | None:
+    """List the files of a folder by their names in the storage; None if it cannot list."""
+    try:
+        _folders, names = get_storage().listdir(folder)
+    except FileNotFoundError:  # a folder is made with its first file
+        return set()
+    except NotImplementedError:  # Django lets a storage be unable to list
+        return None
+    return {f"{folder}/{name}" for name in names}
+
+
 def list_missing_files(folder: str, names: set[str]) -> set[str]:
     """List the files of a folder that the storage lacks; one that cannot list is asked for each."""
-    storage = get_storage()
-    try:
-        return names - {f"{folder}/{name}" for name in storage.listdir(folder)[1]}
-    except FileNotFoundError:
-        return names
-    except NotImplementedError:
-        return {name for name in names if not storage.exists(name)}
+    found = _list_files(folder)
+    if found is None:
+        return {each for each in names if not get_storage().exists(each)}
+    return names - found
 
 
 def delete_stray_files(folder: str, rows: QuerySet[Any], oldest: datetime) -> int:
     """Delete the files of a folder that are the ``file`` of no row, and older; return how many."""
     storage, known = get_storage(), set(rows.values_list("file", flat=True))
     try:
-        _folders, names = storage.listdir(folder)
-        stray = {f"{folder}/{name}" for name in names} - known
+        stray = (_list_files(folder) or set()) - known
         old = [name for name in stray if storage.get_modified_time(name) < oldest]
     except (NotImplementedError, FileNotFoundError):
-        # Django lets a storage be unable to list, and a folder is made with its first file: in both
-        # cases there is nothing to report, and nothing to delete.
+        # Django lets a storage know no times, and a file may just have been deleted by another
+        # process: nothing is wrong, and the next clean-up tries again.
         return 0
     except Exception:  # of any storage; the next clean-up tries again
         logger.exception("The files in %s could not be listed.", folder)

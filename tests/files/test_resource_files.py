@@ -468,6 +468,8 @@ class AskedStorage(InMemoryStorage):
 
 
 class UnlistedStorage(AskedStorage):
+    """A storage that cannot list: it raises what Django's base class of storages does."""
+
     def listdir(self, path: str) -> tuple[list[str], list[str]]:
         raise NotImplementedError
 

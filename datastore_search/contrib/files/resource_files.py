@@ -202,11 +202,12 @@ def clean_up() -> Iterator[str]:
 
 def find_missing_files(connection: BaseDatabaseWrapper, kept: set[int]) -> Iterator[Finding]:
     """Find the files of resources that are not in the storage, as after a restore without them."""
-    files = ResourceFile.objects.using(connection.alias).order_by("name")
-    missing = list_missing_files(FOLDER, set(files.values_list("file", flat=True)))
-    for file in files.filter(file__in=missing):
-        message = f"The published file {file.name} ({file.file}) is not in the storage."
-        yield Finding("file.missing", str(file.resource_id), message)
+    files = list(ResourceFile.objects.using(connection.alias).order_by("name"))
+    missing = list_missing_files(FOLDER, {str(each.file) for each in files})
+    for file in files:
+        if str(file.file) in missing:
+            message = f"The published file {file.name} ({file.file}) is not in the storage."
+            yield Finding("file.missing", str(file.resource_id), message)
 
 
 store = UploadStore(receive_file, describe_load, lambda: conf.MAX_UPLOAD_BYTES)

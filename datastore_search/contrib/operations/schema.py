@@ -111,9 +111,8 @@ def diagnose_schema(connection: BaseDatabaseWrapper) -> Iterator[Finding]:
         elif wanted is None:
             message = f"The {kind} is not of this version."
         code, mend = mends.get(kind, ("schema.different", None))
-        mend = mend if wanted is not None else None
-        label = ".".join(filter(None, (table, name)))
-        yield Finding(code, label, message, mend, wanted is not None or is_harmful)
+        label, is_lost = ".".join(filter(None, (table, name))), wanted is not None
+        yield Finding(code, label, message, mend if is_lost else None, is_lost or is_harmful)
 
 
 def restore_functions(connection: BaseDatabaseWrapper) -> None:

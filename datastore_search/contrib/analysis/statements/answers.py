@@ -245,8 +245,8 @@ def _write(value: Any, output: Output) -> str:
             raise InvalidStatement("failed")
         day, _blank, time = value.partition(" ")
         if output.kind in MOMENTS and time:
-            zone = "+00:00" if output.kind is Kind.TIMESTAMPTZ else ""
-            value = f"{day}T{f'{time:0<15}' if '.' in time else time}{zone}"
+            time = f"{time:0<15}" if "." in time else time  # six decimals
+            value = f"{day}T{time}" + ("+00:00" if output.kind is Kind.TIMESTAMPTZ else "")
         is_number = output.kind in {Kind.DECIMAL, Kind.BIGDECIMAL} and NUMBER.fullmatch(value)
         is_json = output.kind is Kind.OBJECT and field_types[output.type].is_nested
         return value if is_number or (is_json and _is_json(value)) else _dump(value)

@@ -321,6 +321,7 @@ _CODED = re.compile(r"\^(?:\{([0-9a-f]+)\}|(.))", re.DOTALL)
 
 
 def encode(identifier: exp.Expr) -> str:
+    """Write an identifier for DuckDB: names that PostgreSQL takes for one are equal."""
     return encode_name(identifier.name, is_quoted=bool(identifier.args.get("quoted")))
 
 
